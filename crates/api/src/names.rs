@@ -1,0 +1,60 @@
+//! Labels, annotations, finalizers and other words that several places must spell alike. Ours have the prefix
+//! `allotment.dev/`; those of Kyma, openMCP and Gardener keep their names.
+
+/// The field manager of every server-side apply that an operator of ours sends.
+pub const FIELD_MANAGER: &str = "allotment";
+
+/// `kubectl get allotment` shows everything that tenants write.
+pub const CATEGORY: &str = "allotment";
+
+/// Labels on pool entries. The keys of the first two can be configured; these are the defaults.
+pub mod pool {
+    /// `<provider>[_<platform region>][_<hyperscaler region>]`: which pool an account is in.
+    pub const HYPERSCALER_TYPE: &str = "hyperscalerType";
+    /// The tenant who holds the account.
+    pub const TENANT_NAME: &str = "tenantName";
+    /// `true` while the account waits to be cleaned.
+    pub const DIRTY: &str = "dirty";
+    /// Set on accounts that tenants never get.
+    pub const INTERNAL: &str = "internal";
+    /// `true` on accounts that several tenants use at once.
+    pub const SHARED: &str = "shared";
+    /// `true` on accounts for regions with EU access only.
+    pub const EU_ACCESS: &str = "euAccess";
+}
+
+/// Labels that tell who a Cluster is for.
+pub mod tenant {
+    /// The plan, which the rules map to a pool.
+    pub const PLAN: &str = "plan";
+    /// The global account: the tenant.
+    pub const GLOBAL_ACCOUNT_ID: &str = "globalaccountid";
+    /// The subaccount.
+    pub const SUBACCOUNT_ID: &str = "subaccountid";
+    /// The service instance.
+    pub const INSTANCE_ID: &str = "instanceid";
+}
+
+/// Annotations that people set.
+pub mod annotation {
+    /// On a Cluster: reconcile now.
+    pub const RECONCILE: &str = "allotment.dev/reconcile";
+    /// On a Cluster: leave it alone.
+    pub const PAUSE: &str = "allotment.dev/pause";
+    /// On a Cluster whose Shoot is missing: make a new one.
+    pub const RECREATE_SHOOT: &str = "allotment.dev/recreate-shoot";
+    /// On a KubeconfigRequest: publish a new token, then end the old one.
+    pub const ROTATE: &str = "operator.kyma-project.io/rotate";
+    /// On a KubeconfigRequest: end every token and take the grant away.
+    pub const REVOKE: &str = "operator.kyma-project.io/revoke";
+}
+
+/// Finalizers of ours.
+pub mod finalizer {
+    /// Holds a SubscriptionRequest until its account is given back.
+    pub const SUBSCRIPTION: &str = "allotment.dev/subscription";
+    /// Holds a Cluster until its Shoot is gone.
+    pub const CLUSTER: &str = "allotment.dev/cluster";
+    /// Holds a KubeconfigRequest until its grant is gone from the target.
+    pub const KUBECONFIG: &str = "allotment.dev/kubeconfig";
+}

@@ -1,0 +1,48 @@
+//! What the derive gets wrong about schemas, put right in one place.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+/// Formats that an API server knows; it warns about every other one (`uint8`, `uint32`, …).
+const KNOWN_FORMATS: [&str; 6] = ["int32", "int64", "float", "double", "date-time", "byte"];
+
+/// Takes out of a derived CRD what would make an API server warn, or a client stumble:
+/// - `nullable`: the derive puts it on every `Option`, and with it `null` is stored where nothing was meant;
+/// - `null` among the values of an enum, over which `kubectl apply` of a List fails;
+/// - formats that only Rust knows.
+pub fn tidy(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    for version in &mut crd.spec.versions {
+        if let Some(root) = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut()) {
+            tidy_schema(root);
+        }
+    }
+    crd
+}
+
+fn tidy_schema(schema: &mut JSONSchemaProps) {
+    schema.nullable = None;
+    if let Some(values) = &mut schema.enum_ {
+        values.retain(|value| !value.0.is_null());
+    }
+    if schema.format.as_deref().is_some_and(|format| !KNOWN_FORMATS.contains(&format)) {
+        schema.format = None;
+    }
+    for child in schema.properties.iter_mut().flat_map(|properties| properties.values_mut()) {
+        tidy_schema(child);
+    }
+    if let Some(JSONSchemaPropsOrBool::Schema(child)) = &mut schema.additional_properties {
+        tidy_schema(child);
+    }
+    match &mut schema.items {
+        Some(JSONSchemaPropsOrArray::Schema(child)) => tidy_schema(child),
+        Some(JSONSchemaPropsOrArray::Schemas(children)) => children.iter_mut().for_each(tidy_schema),
+        None => {}
+    }
+}
+
+/// The schema of a value that somebody else defines, kept as it is.
+pub fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
+}

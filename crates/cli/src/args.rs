@@ -1,0 +1,38 @@
+//! What users type.
+
+use crate::output::Format;
+use allotment_api::crds;
+use clap::{Parser, Subcommand, builder::PossibleValuesParser};
+use clap_complete::Shell;
+
+/// Hands out cloud accounts and the Kubernetes clusters that grow in them.
+#[derive(Debug, Parser)]
+#[command(name = "allotment", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the CustomResourceDefinitions
+    #[command(after_help = "Examples:\n  \
+        allotment crds | kubectl apply --server-side -f -\n  \
+        allotment crds --group operator.kyma-project.io -o json")]
+    Crds {
+        /// Only the kinds of this group; may be given several times
+        #[arg(long, value_parser = PossibleValuesParser::new(crds::groups()))]
+        group: Vec<String>,
+        /// How to print them
+        #[arg(long, short, value_enum, default_value_t = Format::Yaml)]
+        output: Format,
+    },
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Examples:\n  source <(allotment completion bash)\n  allotment completion fish | source"
+    )]
+    Completion {
+        /// The shell
+        shell: Shell,
+    },
+}

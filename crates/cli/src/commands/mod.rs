@@ -1,0 +1,15 @@
+//! One file per command.
+
+mod completion;
+mod crds;
+
+use crate::args::{Args, Command};
+use anyhow::Result;
+
+/// Runs what was asked for.
+pub(crate) fn run(args: Args) -> Result<()> {
+    match args.command {
+        Command::Crds { group, output } => crds::run(&group, output),
+        Command::Completion { shell } => completion::run(shell),
+    }
+}

@@ -1,0 +1,1 @@
+//! What makes an API server a garden.

@@ -1,0 +1,2 @@
+//! Worlds, fault plans, oracles, the shrinker and load generators: the operators' own code under an ordered queue, on
+//! embedded servers, under paused time, from one seed. Never production code.
