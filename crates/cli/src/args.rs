@@ -21,7 +21,7 @@ pub(crate) enum Command {
         allotment crds --group operator.kyma-project.io -o json")]
     Crds {
         /// Only the kinds of this group; may be given several times
-        #[arg(long, value_parser = PossibleValuesParser::new(crds::groups()))]
+        #[arg(long, value_parser = PossibleValuesParser::new(crds::GROUPS))]
         group: Vec<String>,
         /// How to print them
         #[arg(long, short, value_enum, default_value_t = Format::Yaml)]
