@@ -1,1 +1,9 @@
-//! What makes an API server a garden.
+//! What makes an API server a garden, and gardens to test on.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`gardenlet`] | a stand-in for the gardenlet: it drives Shoots through their life, on any garden |
+//! | [`landscape`] | a garden, a control plane and shoot API servers, started together |
+
+pub mod gardenlet;
+pub mod landscape;
