@@ -1,0 +1,65 @@
+{{/* The configuration file, from the values of the same names. */}}
+
+{{/* Where the pod sees what the chart mounts. */}}
+{{- define "allotment.configDir" -}}/etc/allotment{{- end -}}
+{{- define "allotment.ledgerDir" -}}/var/lib/allotment{{- end -}}
+
+{{- define "allotment.gardenerConfig" -}}
+{{- with .Values.gardener -}}
+kubeconfig: {{ default (printf "%s/garden/kubeconfig" (include "allotment.configDir" $)) .kubeconfig | quote }}
+namespace: {{ .namespace | quote }}
+requestsPerSecond: {{ .requestsPerSecond }}
+{{- end -}}
+{{- end -}}
+
+{{/* The PostgreSQL URL has a password in it, so the file only says where it is mounted. */}}
+{{- define "allotment.ledgerConfig" -}}
+{{- if include "allotment.onPostgres" . -}}
+urlFile: {{ printf "%s/ledger/url" (include "allotment.configDir" .) | quote }}
+{{- else -}}
+url: {{ .Values.ledger.url | quote }}
+{{- end -}}
+{{- end -}}
+
+{{- define "allotment.config" -}}
+hap:
+  {{- toYaml .Values.hap | nindent 2 }}
+gardener:
+  {{- include "allotment.gardenerConfig" . | nindent 2 }}
+ledger:
+  {{- include "allotment.ledgerConfig" . | nindent 2 }}
+clusters:
+  {{- toYaml .Values.clusters | nindent 2 }}
+access:
+  {{- toYaml .Values.access | nindent 2 }}
+controllers:
+  {{- toYaml .Values.controllers | nindent 2 }}
+server:
+  {{- toYaml .Values.server | nindent 2 }}
+{{- end -}}
+
+{{/*
+What a running operator cannot take over, because connections, sockets and watches are made from it. Its checksum is an
+annotation of the pods, so a change of it restarts them.
+
+Everything else is left out on purpose: rules, plans, limits, the allowlist, policies and the defaults of providers are
+re-read from the mounted file. A restart for them would be harmful, not only needless: on SQLite it stops the operators
+for a while, and a bad rule set, which a running operator refuses while it keeps the last good one, would meet an operator
+that starts, has no last good one, and exits.
+*/}}
+{{- define "allotment.fixedConfig" -}}
+gardener:
+  {{- include "allotment.gardenerConfig" . | nindent 2 }}
+ledger:
+  {{- include "allotment.ledgerConfig" . | nindent 2 }}
+clusters:
+  namespace: {{ .Values.clusters.namespace | quote }}
+controllers:
+  {{- toYaml .Values.controllers | nindent 2 }}
+server:
+  {{- toYaml .Values.server | nindent 2 }}
+hap:
+  bindingKind: {{ .Values.hap.bindingKind | quote }}
+  labels:
+    {{- toYaml .Values.hap.labels | nindent 4 }}
+{{- end -}}

@@ -1,0 +1,122 @@
+#!/bin/sh
+# Checks the chart with helm: every flavour in ci/ lints and renders, bad values are refused, the roles stay narrow, and
+# pods restart for nothing but what cannot be reloaded.
+#
+#   check.sh HELM                                    without a cluster
+#   check.sh HELM CONTROL_PLANE [GARDEN]             two kubeconfigs: also lets real API servers check every object
+#
+# HELM is `go build -o HELM helm.sh/helm/v4/cmd/helm`, in this directory.
+set -u
+
+helm=${1:?usage: check.sh HELM [CONTROL_PLANE_KUBECONFIG [GARDEN_KUBECONFIG]]}
+control_plane=${2:-}
+garden=${3:-}
+tools=$(cd "$(dirname "$0")" && pwd)
+chart=$tools/../allotment
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+passed=0
+failed=0
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); echo "FAILED: $*" >&2; }
+
+render() { "$helm" template allotment "$chart" --namespace allotment-system "$@"; }
+
+# flavours: each of them lints without a warning and renders
+for values in "$chart"/ci/*-values.yaml; do
+  name=$(basename "$values" -values.yaml)
+  if "$helm" lint --strict --quiet "$chart" -f "$values"; then ok; else bad "lint $name"; fi
+  if render -f "$values" >"$out/$name.yaml"; then ok; else bad "template $name"; fi
+done
+
+# refused NAME 'WORDS' ARGS...: the schema refuses the values, and without it the templates do, in these words
+refused() {
+  name=$1 words=$2
+  shift 2
+  if render "$@" >/dev/null 2>"$out/err"; then bad "schema lets $name pass"; else
+    if grep -q "don't meet the specifications of the schema" "$out/err"; then ok; else bad "$name: $(cat "$out/err")"; fi
+  fi
+  [ -z "$words" ] && return
+  if render --skip-schema-validation "$@" >/dev/null 2>"$out/err"; then bad "templates let $name pass"; else
+    if grep -q "$words" "$out/err"; then ok; else bad "$name: no '$words' in: $(cat "$out/err")"; fi
+  fi
+}
+refused 'two replicas on SQLite' 'keep replicas at 1, or use PostgreSQL' --set replicas=2
+refused 'an unknown key' '' --set replicaCount=2
+refused 'hap.rules for hap.rule' '' --set 'hap.rules={aws}'
+refused 'no rules' '' --set-json 'hap.rule=[]'
+refused 'an unknown controller' 'there are subscription, cluster and kubeconfig' --set 'controllers={subscription,clusters}'
+refused 'nothing to run' 'there is nothing to run' --set-json 'controllers=[]'
+refused 'a password in the values' 'belongs in a Secret' --set ledger.url=postgres://user:secret@db/allotment
+refused 'a ledger beside the volume' 'the one place where the pod can write' --set ledger.url=sqlite:///tmp/ledger.db
+refused 'an unknown kind of binding' 'it can be CredentialsBinding, SecretBinding or Secret' --set hap.bindingKind=Binding
+refused 'a server on loopback' 'neither probes nor Prometheus' --set server.address=127.0.0.1:8080
+refused 'an unknown provider' '' --set clusters.providers.ibm.cloudProfile=ibm
+refused 'a limit of 0' '' --set hap.multiHyperscalerAccount.limits.aws=0
+refused 'too short a life' '' --set access.maxExpiration=60
+refused 'an unknown verbosity' '' --set openmcp.clusterProvider.verbosity=TRACE
+# A schema cannot say these.
+for args in 'gardener.kubeconfigSecretRef.name=' 'networkPolicy.enabled=true,ledger.urlSecretRef.name=ledger'; do
+  if render --set "$args" >/dev/null 2>&1; then bad "$args passes"; else ok; fi
+done
+
+# same_pods / other_pods NAME ARGS...: what a change does to the pods
+pods() { render --show-only templates/deployment.yaml "$@"; }
+pods >"$out/pods"
+same_pods() {
+  name=$1; shift
+  if pods "$@" | cmp -s - "$out/pods"; then ok; else bad "$name restarts the pods"; fi
+}
+other_pods() {
+  name=$1; shift
+  if pods "$@" | cmp -s - "$out/pods"; then bad "$name does not restart the pods"; else ok; fi
+}
+same_pods 'a rule' --set 'hap.rule={aws}'
+same_pods 'a limit' --set hap.multiHyperscalerAccount.limits.aws=7
+same_pods 'a policy' --set-json 'access.policies=[{"namespaces":["a"]}]'
+same_pods 'a provider' --set clusters.providers.aws.nodes=10.1.0.0/16
+other_pods 'the kind of binding' --set hap.bindingKind=SecretBinding
+other_pods 'the project' --set gardener.namespace=garden-other
+other_pods 'a controller' --set 'controllers={subscription}'
+other_pods 'the address' --set server.address=0.0.0.0:9090
+
+# roles: no wildcards, no cluster-admin, Secrets never for the whole cluster, no password in a ConfigMap
+for file in "$out"/*.yaml; do
+  name=$(basename "$file" .yaml)
+  if grep -Eq '(verbs|resources|apiGroups|resourceNames): .*\*|cluster-admin|verbs: .*(escalate|impersonate|bind)' "$file"; then
+    bad "$name: a role too wide"
+  else ok; fi
+done
+if grep -A12 'kind: ClusterRoleBinding' "$out/everything.yaml" | grep -q 'name: .*-secrets'; then
+  bad 'Secrets for the whole cluster'
+else ok; fi
+
+# servers: every object is accepted by a real one (a namespace, unlike the rest, has to exist for that)
+accepted() {
+  kubeconfig=$1 name=$2
+  if kubectl --kubeconfig "$kubeconfig" apply --dry-run=server --validate=strict -f "$out/$name.yaml" >"$out/applied"; then
+    ok; echo "$name: $(wc -l <"$out/applied") objects accepted"
+  else bad "$name is not accepted"; fi
+}
+with_namespaces() {
+  kubeconfig=$1; shift
+  for namespace in "$@"; do
+    kubectl --kubeconfig "$kubeconfig" get namespace "$namespace" >/dev/null 2>&1 ||
+      kubectl --kubeconfig "$kubeconfig" create namespace "$namespace" >/dev/null || bad "namespace $namespace"
+  done
+}
+if [ -n "$control_plane" ]; then
+  with_namespaces "$control_plane" allotment-system team-a team-b
+  if kubectl --kubeconfig "$control_plane" apply --server-side -f "$chart/crds" -f "$tools/testdata" >/dev/null &&
+    kubectl --kubeconfig "$control_plane" wait --for=condition=Established --timeout=30s -f "$chart/crds" -f "$tools/testdata" >/dev/null
+  then ok; else bad 'the CRDs are not accepted'; fi
+  for name in sqlite postgres everything openmcp; do accepted "$control_plane" $name; done
+fi
+if [ -n "$garden" ]; then
+  with_namespaces "$garden" garden-kyma garden-eu garden-credentials
+  for name in garden garden-secrets; do accepted "$garden" $name; done
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
