@@ -6,7 +6,7 @@
 mod plot;
 mod real;
 
-pub use plot::{Plot, admin_client};
+pub use plot::{Plot, PlotError};
 pub use real::{Manifest, RealLandscape, ServerManifest, ShootServerManifest, Unavailable};
 
 use crate::gardenlet::ShootServers;

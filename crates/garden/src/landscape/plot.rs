@@ -1,6 +1,6 @@
 //! A piece of a landscape that belongs to one test.
 
-use super::{ClientError, Landscape, client};
+use super::{ClientError, Landscape};
 use crate::gardenlet::{Gardenlet, Running, Scripts};
 use allotment_api::gardener::{
     CredentialsBinding, IssuedKubeconfig, KubeconfigAccess, Project, SHORTEST_LIFE_SECONDS, Shoot,
@@ -8,7 +8,7 @@ use allotment_api::gardener::{
 use allotment_api::kyma::Provider;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
-    Api, Client, Resource,
+    Api, Resource,
     api::{PostParams, TypeMeta},
     config::Kubeconfig,
 };
@@ -159,28 +159,22 @@ impl Plot {
         .await
     }
 
-    /// A kubeconfig of a Shoot's admin, as the garden issues it.
-    pub async fn admin_kubeconfig(&self, shoot: &str) -> Result<Kubeconfig, PlotError> {
-        admin_kubeconfig(&self.shoots(), shoot).await
+    /// A kubeconfig of a Shoot, as the garden issues it.
+    pub async fn kubeconfig(&self, shoot: &str, access: KubeconfigAccess) -> Result<Kubeconfig, PlotError> {
+        let request = access.request(SHORTEST_LIFE_SECONDS);
+        let issued: IssuedKubeconfig = self
+            .shoots()
+            .create_subresource(access.subresource(), shoot, &PostParams::default(), &request)
+            .await
+            .map_err(|source| PlotError::Call {
+                what: format!("get a kubeconfig for Shoot {shoot}"),
+                source,
+            })?;
+        let text: k8s_openapi::ByteString =
+            serde_json::from_value(Value::String(issued.status.kubeconfig.expose_secret().to_owned()))
+                .map_err(|source| PlotError::Json { what: "the kubeconfig", source })?;
+        Ok(Kubeconfig::from_yaml(&String::from_utf8_lossy(&text.0)).map_err(ClientError::from)?)
     }
-}
-
-/// A client for the admin of a Shoot.
-pub async fn admin_client(shoots: &Api<Shoot>, shoot: &str) -> Result<Client, PlotError> {
-    Ok(client(admin_kubeconfig(shoots, shoot).await?).await?)
-}
-
-async fn admin_kubeconfig(shoots: &Api<Shoot>, shoot: &str) -> Result<Kubeconfig, PlotError> {
-    let access = KubeconfigAccess::Admin;
-    let request = access.request(SHORTEST_LIFE_SECONDS);
-    let issued: IssuedKubeconfig = shoots
-        .create_subresource(access.subresource(), shoot, &PostParams::default(), &request)
-        .await
-        .map_err(|source| PlotError::Call { what: format!("get a kubeconfig for Shoot {shoot}"), source })?;
-    let text: k8s_openapi::ByteString =
-        serde_json::from_value(Value::String(issued.status.kubeconfig.expose_secret().to_owned()))
-            .map_err(|source| PlotError::Json { what: "the kubeconfig", source })?;
-    Ok(Kubeconfig::from_yaml(&String::from_utf8_lossy(&text.0)).map_err(ClientError::from)?)
 }
 
 /// Creates an object from JSON, whose kind and version need not be said.

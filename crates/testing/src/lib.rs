@@ -1,0 +1,118 @@
+//! Behaviour tests are written once, against a [`Landscape`], and run on each kind of landscape there is.
+//!
+//! A test binary (with `harness = false`) lists its cases and hands them to [`run`]:
+//!
+//! ```no_run
+//! use allotment_testing::{Landscape, Outcome, case, run};
+//!
+//! async fn answers(landscape: Landscape) -> Outcome {
+//!     landscape.garden.apiserver_version().await?;
+//!     Ok(())
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     run(vec![case!(answers)])
+//! }
+//! ```
+//!
+//! The real landscape is found by `ALLOTMENT_LANDSCAPE`, else it is built and started once, when the first test wants it,
+//! and stopped after the last. Where it cannot be had for want of Go, its tests are skipped and say so.
+
+mod crds;
+mod kubectl;
+
+pub use allotment_garden::landscape::{Landscape, Plot};
+pub use crds::install_crds;
+pub use kubectl::{Kubectl, Said};
+
+use allotment_garden::landscape::{RealLandscape, Unavailable};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::{error::Error, pin::Pin, process::ExitCode, sync::Arc};
+use tokio::{runtime::Runtime, sync::OnceCell};
+
+/// What a case comes to.
+pub type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
+
+/// A case under way.
+pub type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// One behaviour, to be tried on every kind of landscape.
+pub struct Case {
+    /// What it is called in the output.
+    pub name: &'static str,
+    /// What it does.
+    pub run: fn(Landscape) -> Running,
+}
+
+/// Makes a [`Case`] of an `async fn(Landscape) -> Outcome`, named with its module or without.
+#[macro_export]
+macro_rules! case {
+    ($name:ident) => {
+        $crate::Case { name: stringify!($name), run: |landscape| Box::pin($name(landscape)) }
+    };
+    ($module:ident :: $name:ident) => {
+        $crate::Case {
+            name: concat!(stringify!($module), "::", stringify!($name)),
+            run: |landscape| Box::pin($module::$name(landscape)),
+        }
+    };
+}
+
+/// Real shoot API servers: two, so that mixing up two Shoots can show.
+const SHOOT_SERVERS: usize = 2;
+
+/// The real landscape of this process.
+struct Shared {
+    runtime: Runtime,
+    real: OnceCell<Result<RealLandscape, Unavailable>>,
+}
+
+impl Shared {
+    fn on_real(&self, case: &Case) -> Result<Completion, Failed> {
+        self.runtime.block_on(async {
+            match self.real.get_or_init(|| RealLandscape::find_or_start(SHOOT_SERVERS)).await {
+                Ok(real) => {
+                    (case.run)(real.landscape.clone())
+                        .await
+                        .map_err(|error| Failed::from(error.to_string()))?;
+                    Ok(Completion::Completed)
+                }
+                Err(missing @ Unavailable::GoMissing) => Ok(Completion::ignored_with(missing)),
+                Err(error) => Err(Failed::from(error.to_string())),
+            }
+        })
+    }
+}
+
+/// Runs cases as a test binary does: `--list`, filters and `--test-threads` work as with any other.
+pub fn run(cases: Vec<Case>) -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_test_writer()
+        .init();
+    let runtime = match Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return complain(&format!("cannot start: {error}")),
+    };
+    let shared = Arc::new(Shared { runtime, real: OnceCell::new() });
+    let trials = cases
+        .into_iter()
+        .map(|case| {
+            let shared = shared.clone();
+            Trial::ignorable_test(format!("real::{}", case.name), move || shared.on_real(&case))
+        })
+        .collect();
+    let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
+    if let Some(Shared { runtime, real }) = Arc::into_inner(shared)
+        && let Some(Ok(real)) = real.into_inner()
+    {
+        runtime.block_on(real.stop());
+    }
+    conclusion.exit_code()
+}
+
+#[expect(clippy::print_stderr, reason = "this is the end of a test binary")]
+fn complain(text: &str) -> ExitCode {
+    eprintln!("{text}");
+    ExitCode::FAILURE
+}
