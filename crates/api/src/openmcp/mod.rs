@@ -1,8 +1,43 @@
-//! The cluster API of openMCP and the kinds of its Gardener provider.
+//! The cluster API of openMCP: what a ClusterProvider, the generic AccessRequest controller and the scheduler agree on.
+//!
+//! | kind | who writes it |
+//! |---|---|
+//! | [`ClusterProfile`] | a provider, one for each kind of cluster that it offers |
+//! | [`Cluster`] | the scheduler, or a person; the provider of its profile makes it |
+//! | [`ClusterRequest`] | a consumer; the scheduler answers with a Cluster |
+//! | [`AccessRequest`] | a consumer; the provider answers with a kubeconfig |
+//!
+//! [`gardener`] has the kinds that configure the Gardener provider, [`names`] the words of the contract. The objects that are
+//! accepted and refused are those of upstream, so that its controllers and ours can stand in for each other.
+
+mod access_request;
+mod cluster;
+mod cluster_profile;
+mod cluster_request;
+mod common;
+pub mod gardener;
+pub mod names;
+#[cfg(test)]
+mod tests;
+
+pub use access_request::*;
+pub use cluster::*;
+pub use cluster_profile::*;
+pub use cluster_request::*;
+pub use common::*;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
 
-/// The CRDs of both groups.
+/// The CRDs of both groups, the contract before the Gardener provider.
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    Vec::new()
+    vec![
+        ClusterProfile::crd(),
+        Cluster::crd(),
+        ClusterRequest::crd(),
+        AccessRequest::crd(),
+        gardener::Landscape::crd(),
+        gardener::ProviderConfig::crd(),
+        gardener::ClusterConfig::crd(),
+    ]
 }
