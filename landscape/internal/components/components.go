@@ -9,9 +9,6 @@ import (
 	"os"
 	_ "time/tzdata" // maintenance windows and CronJobs name time zones; the host may have no zone files
 
-	gardenerapiserver "github.com/gardener/gardener/cmd/gardener-apiserver/app"
-	gardenerutils "github.com/gardener/gardener/cmd/utils"
-	gardenerfeatures "github.com/gardener/gardener/pkg/apiserver/features"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/component-base/cli"
@@ -23,7 +20,6 @@ import (
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	kubeapiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	kubecontrollermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
-	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 )
 
 // Run is the entry point of one component. It reads os.Args and does not return to a caller that has anything left to do.
@@ -48,15 +44,6 @@ func kubeAPIServer() {
 
 func kubeControllerManager() {
 	os.Exit(cli.Run(kubecontrollermanager.NewControllerManagerCommand()))
-}
-
-func gardenerAPIServer() {
-	gardenerutils.DeduplicateWarnings()
-	// Must come before the command is built: without it the server looks healthy and panics on the first write of a Shoot.
-	gardenerfeatures.RegisterFeatureGates()
-	if err := gardenerapiserver.NewCommand().ExecuteContext(signals.SetupSignalHandler()); err != nil {
-		os.Exit(1)
-	}
 }
 
 func kubectl() {

@@ -8,7 +8,6 @@ import (
 
 	"allotment/landscape/internal/certs"
 	"allotment/landscape/internal/ports"
-	"allotment/landscape/internal/process"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -23,7 +22,7 @@ const masters = "system:masters"
 // kube-controller-manager that belongs to it. Nothing of one cluster is any good in another: a mix-up shows as an error.
 type Cluster struct {
 	Name      string
-	dir       Directory
+	site      *site
 	port      *ports.Reservation
 	clientCA  *certs.Authority
 	servingCA *certs.Authority
@@ -31,8 +30,8 @@ type Cluster struct {
 }
 
 // newCluster makes the keys and files that the servers of a cluster need. newClientCA says which kind of key signs its users.
-func newCluster(dir Directory, name string, newClientCA func(string) (*certs.Authority, error)) (*Cluster, error) {
-	c := &Cluster{Name: name, dir: dir}
+func newCluster(s *site, name string, newClientCA func(string) (*certs.Authority, error)) (*Cluster, error) {
+	c := &Cluster{Name: name, site: s}
 	if err := os.MkdirAll(c.pki(), 0o700); err != nil {
 		return nil, err
 	}
@@ -63,11 +62,11 @@ func (c *Cluster) URL() string {
 
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string {
-	return c.dir.File(c.Name + ".kubeconfig")
+	return c.site.dir.File(c.Name + ".kubeconfig")
 }
 
 func (c *Cluster) pki(elements ...string) string {
-	return c.dir.File(append([]string{"pki", c.Name}, elements...)...)
+	return c.site.dir.File(append([]string{"pki", c.Name}, elements...)...)
 }
 
 func (c *Cluster) controllerKubeconfig() string {
@@ -119,20 +118,20 @@ func (c *Cluster) writeKubeconfig(path, user string) (*rest.Config, error) {
 }
 
 // start runs both servers and returns when the cluster is as a client expects a fresh one.
-func (c *Cluster) start(ctx context.Context, group *process.Group, etcdURL string) error {
-	if err := c.startServer(ctx, group, etcdURL); err != nil {
+func (c *Cluster) start(ctx context.Context) error {
+	if err := c.startServer(ctx); err != nil {
 		return err
 	}
-	if err := c.startController(group); err != nil {
+	if err := c.startController(); err != nil {
 		return err
 	}
 	return c.awaitController(ctx)
 }
 
 // startServer runs the kube-apiserver and returns when it is ready, which includes the roles that RBAC starts with.
-func (c *Cluster) startServer(ctx context.Context, group *process.Group, etcdURL string, more ...string) error {
+func (c *Cluster) startServer(ctx context.Context, more ...string) error {
 	flags := append([]string{
-		"--etcd-servers=" + etcdURL,
+		"--etcd-servers=" + c.site.etcdURL,
 		"--etcd-prefix=/" + c.Name,
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
@@ -149,15 +148,15 @@ func (c *Cluster) startServer(ctx context.Context, group *process.Group, etcdURL
 		"--endpoint-reconciler-type=none",
 		"--profiling=false",
 	}, more...)
-	if err := group.Start(c.Name+"-apiserver", "kube-apiserver", flags...); err != nil {
+	if err := c.site.group.Start(c.Name+"-apiserver", "kube-apiserver", flags...); err != nil {
 		return err
 	}
 	return c.awaitReady(ctx)
 }
 
 // startController runs the kube-controller-manager with the few controllers whose work a client of the cluster can see.
-func (c *Cluster) startController(group *process.Group) error {
-	return group.Start(c.Name+"-controller-manager", "kube-controller-manager",
+func (c *Cluster) startController() error {
+	return c.site.group.Start(c.Name+"-controller-manager", "kube-controller-manager",
 		"--kubeconfig="+c.controllerKubeconfig(),
 		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,serviceaccount-token-controller,"+
 			"root-ca-certificate-publisher-controller,clusterrole-aggregation-controller",

@@ -5,30 +5,24 @@ import (
 	"net/http"
 
 	"allotment/landscape/internal/ports"
-	"allotment/landscape/internal/process"
 )
 
-// etcd is the one store behind all API servers; each has a prefix of its own.
-type etcd struct {
-	client *ports.Reservation
-	peer   *ports.Reservation
-}
-
-func startEtcd(ctx context.Context, group *process.Group, dir Directory) (*etcd, error) {
-	e := &etcd{}
-	var err error
-	if e.client, err = ports.Reserve(); err != nil {
-		return nil, err
+// startEtcd runs the one store behind all API servers; each has a prefix of its own.
+func startEtcd(ctx context.Context, s *site) error {
+	client, err := ports.Reserve()
+	if err != nil {
+		return err
 	}
-	if e.peer, err = ports.Reserve(); err != nil {
-		return nil, err
+	peer, err := ports.Reserve()
+	if err != nil {
+		return err
 	}
-	peerURL := "http://" + e.peer.Address()
-	err = group.Start("etcd", "etcd",
+	clientURL, peerURL := "http://"+client.Address(), "http://"+peer.Address()
+	err = s.group.Start("etcd", "etcd",
 		"--name=landscape",
-		"--data-dir="+dir.File("etcd"),
-		"--listen-client-urls="+e.url(),
-		"--advertise-client-urls="+e.url(),
+		"--data-dir="+s.dir.File("etcd"),
+		"--listen-client-urls="+clientURL,
+		"--advertise-client-urls="+clientURL,
 		// Nobody ever joins, but etcd listens for peers all the same: without this on a fixed port.
 		"--listen-peer-urls="+peerURL,
 		"--initial-advertise-peer-urls="+peerURL,
@@ -38,11 +32,12 @@ func startEtcd(ctx context.Context, group *process.Group, dir Directory) (*etcd,
 		"--log-level=warn",
 	)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return e, awaitOK(ctx, http.DefaultClient, e.url()+"/health")
-}
-
-func (e *etcd) url() string {
-	return "http://" + e.client.Address()
+	if err := awaitOK(ctx, http.DefaultClient, clientURL+"/health"); err != nil {
+		return err
+	}
+	s.etcdURL = clientURL
+	s.note("etcd ready")
+	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"allotment/landscape/internal/apply"
 	"allotment/landscape/internal/certs"
 	"allotment/landscape/internal/ports"
-	"allotment/landscape/internal/process"
 	"allotment/landscape/manifests"
 
 	"golang.org/x/sync/errgroup"
@@ -34,8 +33,8 @@ var gardenerGroups = []struct{ version, group string }{
 	{"v1alpha1", "security.gardener.cloud"},
 }
 
-func newGarden(dir Directory) (*Garden, error) {
-	cluster, err := newCluster(dir, "garden", certs.New)
+func newGarden(s *site) (*Garden, error) {
+	cluster, err := newCluster(s, "garden", certs.New)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +68,8 @@ func newGarden(dir Directory) (*Garden, error) {
 }
 
 // start brings the garden from nothing to the point where every Shoot in manifests/shoots would be accepted.
-func (g *Garden) start(ctx context.Context, group *process.Group, etcdURL string) error {
-	err := g.startServer(ctx, group, etcdURL,
+func (g *Garden) start(ctx context.Context) error {
+	err := g.startServer(ctx,
 		"--requestheader-client-ca-file="+g.pki("front-proxy-ca.crt"),
 		"--requestheader-username-headers=X-Remote-User",
 		"--requestheader-group-headers=X-Remote-Group",
@@ -81,7 +80,7 @@ func (g *Garden) start(ctx context.Context, group *process.Group, etcdURL string
 	if err != nil {
 		return err
 	}
-	if err := g.startGardener(group, etcdURL); err != nil {
+	if err := g.startGardener(); err != nil {
 		return err
 	}
 	client, err := g.dynamic()
@@ -92,17 +91,20 @@ func (g *Garden) start(ctx context.Context, group *process.Group, etcdURL string
 	if err := applyFolder(ctx, client, "garden-core"); err != nil {
 		return err
 	}
+	g.site.note("garden has namespaces and secrets")
 	if err := g.awaitGardener(ctx); err != nil {
 		return err
 	}
+	g.site.note("gardener-apiserver ready")
 	if err := apply.Apply(ctx, client, g.aggregation()...); err != nil {
 		return err
 	}
 	if err := g.awaitAggregation(ctx); err != nil {
 		return err
 	}
+	g.site.note("garden aggregates gardener-apiserver")
 	// Only now: the garbage collector asks for the kinds it has to watch when it starts, and then only every 30 seconds.
-	if err := g.startController(group); err != nil {
+	if err := g.startController(); err != nil {
 		return err
 	}
 	work, ctx := errgroup.WithContext(ctx)
@@ -111,7 +113,12 @@ func (g *Garden) start(ctx context.Context, group *process.Group, etcdURL string
 		if err := applyFolder(ctx, client, "garden"); err != nil {
 			return err
 		}
-		return tryShoots(ctx, client)
+		g.site.note("garden has its objects")
+		if err := tryShoots(ctx, client); err != nil {
+			return err
+		}
+		g.site.note("garden accepts shoots")
+		return nil
 	})
 	return work.Wait()
 }
@@ -122,9 +129,9 @@ func (g *Garden) gardenerKubeconfig() string {
 
 // startGardener leaves every admission plugin that is on by default on: refusing what a real garden refuses is what a landscape
 // is for.
-func (g *Garden) startGardener(group *process.Group, etcdURL string) error {
-	return group.Start("gardener-apiserver", "gardener-apiserver",
-		"--etcd-servers="+etcdURL,
+func (g *Garden) startGardener() error {
+	return g.site.group.Start("gardener-apiserver", "gardener-apiserver",
+		"--etcd-servers="+g.site.etcdURL,
 		"--etcd-prefix=/gardener",
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", g.gardenerPort.Port),

@@ -36,10 +36,8 @@ type Options struct {
 
 // Landscape is everything that runs.
 type Landscape struct {
+	*site
 	options      Options
-	dir          Directory
-	group        *process.Group
-	etcd         *etcd
 	garden       *Garden
 	controlPlane *Cluster
 	shoots       []*Cluster
@@ -48,24 +46,21 @@ type Landscape struct {
 // Run brings a landscape up, keeps it until stop is done, and takes it down again. It returns nil after a stop that was asked
 // for, at whatever moment.
 func Run(stop context.Context, options Options) (err error) {
-	began := time.Now()
 	dir, err := ClaimDirectory(options.Dir)
 	if err != nil {
 		return err
 	}
-	l := &Landscape{options: options, dir: dir}
-	defer func() { err = errors.Join(err, l.clean()) }()
-	if err := os.Mkdir(dir.File("logs"), 0o700); err != nil {
+	defer func() { err = errors.Join(err, clean(dir, options)) }()
+	site, err := newSite(dir)
+	if err != nil {
 		return err
 	}
-	if l.group, err = process.NewGroup(dir.File("logs")); err != nil {
-		return err
-	}
+	l := &Landscape{site: site, options: options}
 	defer l.stop()
 	if err := l.startOrGiveUp(stop); err != nil || stop.Err() != nil {
 		return err
 	}
-	report := l.report(time.Since(began))
+	report := l.report(time.Since(l.began))
 	if err := report.write(dir.File("landscape.json")); err != nil {
 		return err
 	}
@@ -105,22 +100,19 @@ func (l *Landscape) start(ctx context.Context) error {
 		return err
 	}
 	var work errgroup.Group
+	work.Go(func() error { return startEtcd(ctx, l.site) })
 	work.Go(func() (err error) {
-		l.etcd, err = startEtcd(ctx, l.group, l.dir)
+		l.garden, err = newGarden(l.site)
 		return err
 	})
 	work.Go(func() (err error) {
-		l.garden, err = newGarden(l.dir)
-		return err
-	})
-	work.Go(func() (err error) {
-		l.controlPlane, err = newCluster(l.dir, "control-plane", certs.New)
+		l.controlPlane, err = newCluster(l.site, "control-plane", certs.New)
 		return err
 	})
 	l.shoots = make([]*Cluster, l.options.Shoots)
 	for i := range l.shoots {
 		work.Go(func() (err error) {
-			l.shoots[i], err = newCluster(l.dir, fmt.Sprintf("shoot-%d", i), certs.NewRSA)
+			l.shoots[i], err = newCluster(l.site, fmt.Sprintf("shoot-%d", i), certs.NewRSA)
 			return err
 		})
 	}
@@ -133,26 +125,28 @@ func (l *Landscape) start(ctx context.Context) error {
 // startClusters starts all API servers at once.
 func (l *Landscape) startClusters(ctx context.Context) error {
 	work, ctx := errgroup.WithContext(ctx)
-	work.Go(func() error { return l.garden.start(ctx, l.group, l.etcd.url()) })
-	work.Go(func() error { return l.controlPlane.start(ctx, l.group, l.etcd.url()) })
+	work.Go(func() error { return l.garden.start(ctx) })
+	work.Go(func() error { return l.controlPlane.start(ctx) })
 	for _, shoot := range l.shoots {
-		work.Go(func() error { return startShoot(ctx, shoot, l.group, l.etcd.url()) })
+		work.Go(func() error { return startShoot(ctx, shoot) })
 	}
 	return work.Wait()
 }
 
 // stop ends the servers so that none loses what it depends on before it has ended itself.
 func (l *Landscape) stop() {
+	l.note("stopping")
 	l.group.Stop(stopGrace, "kube-controller-manager", "gardener-apiserver", "kube-apiserver", "etcd")
+	l.note("stopped")
 }
 
 // clean leaves nothing behind, unless the directory is to be looked at.
-func (l *Landscape) clean() error {
-	if l.options.Keep {
-		fmt.Fprintf(l.options.Talk, "landscape: logs and keys are kept in %s\n", l.dir.Path)
+func clean(dir Directory, options Options) error {
+	if options.Keep {
+		fmt.Fprintf(options.Talk, "landscape: logs and keys are kept in %s\n", dir.Path)
 		return nil
 	}
-	return l.dir.Remove()
+	return dir.Remove()
 }
 
 // obituary is the error for a server that ended by itself.

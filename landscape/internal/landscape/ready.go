@@ -58,7 +58,11 @@ func (c *Cluster) awaitReady(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return awaitOK(ctx, client, c.URL()+"/readyz")
+	if err := awaitOK(ctx, client, c.URL()+"/readyz"); err != nil {
+		return err
+	}
+	c.site.note("%s kube-apiserver ready", c.Name)
+	return nil
 }
 
 // awaitController waits until each controller that leaves a trace in a fresh cluster has left it. A test that finds `view` without
@@ -80,7 +84,11 @@ func (c *Cluster) awaitController(ctx context.Context) error {
 		return err
 	}
 	configMaps := client.Resource(core.WithResource("configmaps")).Namespace(metav1.NamespaceDefault)
-	return awaitObject(ctx, configMaps, "kube-root-ca.crt", exists)
+	if err := awaitObject(ctx, configMaps, "kube-root-ca.crt", exists); err != nil {
+		return err
+	}
+	c.site.note("%s kube-controller-manager at work", c.Name)
+	return nil
 }
 
 func awaitObject(ctx context.Context, from dynamic.ResourceInterface, name string, check func(*unstructured.Unstructured) error) error {

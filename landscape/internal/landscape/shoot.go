@@ -3,19 +3,17 @@ package landscape
 import (
 	"context"
 
-	"allotment/landscape/internal/process"
-
 	"golang.org/x/sync/errgroup"
 )
 
 // startShoot brings up an API server as Gardener hands it to its users: the groups that an adminkubeconfig or a viewerkubeconfig
 // puts its holder into have their roles. Which Shoot it belongs to is for the fake gardenlet to say.
-func startShoot(ctx context.Context, shoot *Cluster, group *process.Group, etcdURL string) error {
+func startShoot(ctx context.Context, shoot *Cluster) error {
 	work, ctx := errgroup.WithContext(ctx)
-	if err := shoot.startServer(ctx, group, etcdURL); err != nil {
+	if err := shoot.startServer(ctx); err != nil {
 		return err
 	}
-	if err := shoot.startController(group); err != nil {
+	if err := shoot.startController(); err != nil {
 		return err
 	}
 	work.Go(func() error { return shoot.awaitController(ctx) })
