@@ -6,10 +6,8 @@ use kube::CustomResourceExt;
 
 /// All of them, in a fixed order.
 pub fn all() -> Vec<CustomResourceDefinition> {
-    let mut crds =
-        vec![kyma::Cluster::crd(), kyma::KubeconfigRequest::crd(), kyma::SubscriptionRequest::crd()];
-    crds.extend(openmcp::crds());
-    crds.into_iter().map(schema::tidy).collect()
+    let kyma = [kyma::Cluster::crd(), kyma::KubeconfigRequest::crd(), kyma::SubscriptionRequest::crd()];
+    kyma.into_iter().map(schema::tidy).chain(openmcp::crds()).collect()
 }
 
 /// Their groups, in the order of [`all`].

@@ -21,6 +21,18 @@ pub fn tidy(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     crd
 }
 
+/// Lets a field of the spec be `null`, for the rare one where a server-side apply must be able to say so.
+pub fn allow_null(mut crd: CustomResourceDefinition, field: &str) -> CustomResourceDefinition {
+    for version in &mut crd.spec.versions {
+        let root = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
+        let spec = root.and_then(|root| root.properties.as_mut()?.get_mut("spec"));
+        if let Some(schema) = spec.and_then(|spec| spec.properties.as_mut()?.get_mut(field)) {
+            schema.nullable = Some(true);
+        }
+    }
+    crd
+}
+
 fn tidy_schema(schema: &mut JSONSchemaProps) {
     schema.nullable = None;
     if let Some(values) = &mut schema.enum_ {

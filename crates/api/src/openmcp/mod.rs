@@ -26,18 +26,20 @@ pub use cluster_profile::*;
 pub use cluster_request::*;
 pub use common::*;
 
+use crate::schema;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
 /// The CRDs of both groups, the contract before the Gardener provider.
 pub fn crds() -> Vec<CustomResourceDefinition> {
+    let tidy = schema::tidy;
     vec![
-        ClusterProfile::crd(),
-        Cluster::crd(),
-        ClusterRequest::crd(),
-        AccessRequest::crd(),
-        gardener::Landscape::crd(),
-        gardener::ProviderConfig::crd(),
-        gardener::ClusterConfig::crd(),
+        tidy(ClusterProfile::crd()),
+        tidy(Cluster::crd()),
+        tidy(ClusterRequest::crd()),
+        tidy(AccessRequest::crd()),
+        tidy(gardener::Landscape::crd()),
+        schema::allow_null(tidy(gardener::ProviderConfig::crd()), "enforcedShootExtensions"),
+        tidy(gardener::ClusterConfig::crd()),
     ]
 }

@@ -4,7 +4,7 @@ mod examples;
 mod rules;
 
 use super::*;
-use crate::{condition, schema};
+use crate::condition;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     let bare = |crd: CustomResourceDefinition| {
         let kind = crd.spec.names.kind.clone();
-        let mut crd = serde_json::to_value(schema::tidy(crd)).unwrap();
+        let mut crd = serde_json::to_value(crd).unwrap();
         drop_descriptions(&mut crd);
         (kind, crd)
     };

@@ -37,8 +37,7 @@ pub struct ProviderConfigSpec {
     #[schemars(schema_with = "schema::any_object")]
     pub shoot_template: Value,
     /// Extensions that every Shoot has. Where it is not set, or null, that is `shoot-oidc-service`; where it is empty, none.
-    // `Option` because of that difference. Upstream has `nullable` here; without it a server takes a null out of what is
-    // posted or put, which means the same, and refuses it only in a server-side apply.
+    // Null is in the schema too (`openmcp::crds`): clients in Go apply it, since their type has no `omitempty` here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforced_shoot_extensions: Option<Vec<ShootExtension>>,
 }

@@ -76,6 +76,8 @@ fn provider_config_is_defined_as_in_the_provider() {
         }],
     });
     assert_eq!(surface("ProviderConfig"), surface_expected);
+    let mut nullable_extensions = extensions();
+    nullable_extensions["nullable"] = json!(true);
     let spec = json!({
         "type": "object",
         "required": ["landscapeRef", "project", "providerRef", "shootTemplate"],
@@ -84,7 +86,7 @@ fn provider_config_is_defined_as_in_the_provider() {
             "landscapeRef": local_reference(),
             "project": { "type": "string", "minLength": 1 },
             "shootTemplate": any_object(),
-            "enforcedShootExtensions": extensions(),
+            "enforcedShootExtensions": nullable_extensions,
         },
     });
     assert_eq!(schema_of("ProviderConfig", "spec"), spec);

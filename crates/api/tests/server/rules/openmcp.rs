@@ -49,7 +49,7 @@ pub(crate) fn rows() -> Vec<Row> {
             CLUSTER_REQUEST,
             "spec",
             "spec is immutable",
-            request.clone(),
+            request,
             json!({}),
             spec(json!({ "waitForClusterDeletion": true })),
         ),

@@ -1,0 +1,29 @@
+# What people type. `make test` is what CI runs; everything it needs it builds or starts itself.
+
+# Where the real API servers and helm are built to.
+TARGET ?= $(or $(CARGO_TARGET_DIR),target)
+CARGO ?= cargo
+
+.PHONY: help test lint bench demo landscape generate static
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+test: ## Run every test, on real API servers where Go is there; ends with one line of totals
+	@scripts/test
+
+lint: ## Formatting, clippy, docs, licences, Go vet
+	@scripts/lint
+
+bench: ## Print a table of costs and write bench/results.json
+	@$(CARGO) run --quiet --release -p allotment-sim --bin bench
+
+demo: ## Show the product working
+	@$(CARGO) run --release -- demo
+
+landscape: ## Start a real garden, control plane and shoot API servers to play with
+	@landscape/build $(TARGET)/landscape
+	@$(TARGET)/landscape up --person --dir $$(mktemp -u -t allotment-landscape-XXXXXX)
+
+generate: ## Write the chart's copies of the CRDs anew
+	@ALLOTMENT_GENERATE=1 $(CARGO) test --quiet -p allotment-api --test chart
