@@ -27,6 +27,9 @@ pub(crate) enum Command {
         #[arg(long, short, value_enum, default_value_t = Format::Yaml)]
         output: Format,
     },
+    /// Show the product working, in a landscape of its own
+    #[command(after_help = "Example:\n  allotment demo")]
+    Demo,
     /// Print a completion script for a shell
     #[command(
         after_help = "Examples:\n  source <(allotment completion bash)\n  allotment completion fish | source"

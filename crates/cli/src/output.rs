@@ -40,6 +40,12 @@ pub(crate) fn print_objects<T: Serialize>(objects: &[T], format: Format) -> Resu
     }
 }
 
+/// Tells people what is going on, apart from what is printed for machines.
+pub(crate) fn note(text: &str) {
+    // Nobody is left to tell if standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Says what went wrong, with its causes, on one line each.
 pub(crate) fn complain(error: &anyhow::Error) {
     let mut text = format!("error: {error}\n");

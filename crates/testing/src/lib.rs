@@ -18,11 +18,9 @@
 //! The real landscape is found by `ALLOTMENT_LANDSCAPE`, else it is built and started once, when the first test wants it,
 //! and stopped after the last. Where it cannot be had for want of Go, its tests are skipped and say so.
 
-mod crds;
 mod kubectl;
 
 pub use allotment_garden::landscape::{Landscape, Plot};
-pub use crds::install_crds;
 pub use kubectl::{Kubectl, Said};
 
 use allotment_garden::landscape::{RealLandscape, Unavailable};

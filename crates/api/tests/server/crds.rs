@@ -1,7 +1,7 @@
 //! The definitions themselves.
 
 use allotment_api::crds;
-use allotment_testing::{Kubectl, Landscape, Outcome, install_crds};
+use allotment_testing::{Kubectl, Landscape, Outcome};
 use std::time::Duration;
 
 fn kubectl(landscape: &Landscape) -> Kubectl {
@@ -33,7 +33,7 @@ pub(crate) async fn are_taken_as_one_list(landscape: Landscape) -> Outcome {
 }
 
 pub(crate) async fn explain_their_fields(landscape: Landscape) -> Outcome {
-    install_crds(&landscape.control_plane).await?;
+    landscape.install_crds().await?;
     for field in [
         "clusters.operator.kyma-project.io.spec.infrastructure.autoScalerMin",
         "subscriptionrequests.spec.subscriptionSelector",
@@ -55,7 +55,7 @@ pub(crate) async fn explain_their_fields(landscape: Landscape) -> Outcome {
 }
 
 pub(crate) async fn show_their_columns(landscape: Landscape) -> Outcome {
-    install_crds(&landscape.control_plane).await?;
+    landscape.install_crds().await?;
     let plot = landscape.plot().await?;
     let kubectl = kubectl(&landscape).in_namespace(&plot.namespace);
     let example = include_str!("../../../../examples/cluster.yaml")

@@ -1,7 +1,7 @@
 //! The three examples that define the product.
 
 use allotment_api::kyma::{Cluster, KubeconfigRequest, SubscriptionRequest};
-use allotment_testing::{Kubectl, Landscape, Outcome, install_crds};
+use allotment_testing::{Kubectl, Landscape, Outcome};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{
     Api,
@@ -15,7 +15,7 @@ const KUBECONFIG_REQUEST: &str = include_str!("../../../../examples/kubeconfig-r
 
 /// The namespaces that the examples name, and a kubectl.
 async fn prepared(landscape: &Landscape) -> Result<Kubectl, Box<dyn std::error::Error + Send + Sync>> {
-    install_crds(&landscape.control_plane).await?;
+    landscape.install_crds().await?;
     let namespaces = Api::<Namespace>::all(landscape.control_plane.clone());
     let namespace =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "cluster-operator" } });

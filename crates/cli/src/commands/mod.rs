@@ -2,6 +2,7 @@
 
 mod completion;
 mod crds;
+mod demo;
 
 use crate::args::{Args, Command};
 use anyhow::Result;
@@ -10,6 +11,7 @@ use anyhow::Result;
 pub(crate) fn run(args: Args) -> Result<()> {
     match args.command {
         Command::Crds { group, output } => crds::run(&group, output),
+        Command::Demo => demo::run(),
         Command::Completion { shell } => completion::run(shell),
     }
 }

@@ -3,9 +3,11 @@
 //! A [`Landscape`] is shared; each test works on a [`Plot`] of its own, with its own project, namespaces and stand-in of
 //! the gardenlet, so that tests do not see each other.
 
+mod crds;
 mod plot;
 mod real;
 
+pub use crds::InstallError;
 pub use plot::{Plot, PlotError};
 pub use real::{Manifest, RealLandscape, ServerManifest, ShootServerManifest, Unavailable};
 

@@ -7,7 +7,7 @@ mod kyma;
 mod openmcp;
 
 use allotment_api::crds;
-use allotment_testing::{Landscape, Outcome, install_crds};
+use allotment_testing::{Landscape, Outcome};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api, Client,
@@ -35,7 +35,7 @@ pub(crate) struct Row {
 }
 
 pub(crate) async fn hold_for_good_and_refuse_bad(landscape: Landscape) -> Outcome {
-    install_crds(&landscape.control_plane).await?;
+    landscape.install_crds().await?;
     let plot = landscape.plot().await?;
     let rows: Vec<Row> = kyma::rows().into_iter().chain(openmcp::rows()).collect();
     assert_complete(&rows);
@@ -54,7 +54,7 @@ pub(crate) async fn hold_for_good_and_refuse_bad(landscape: Landscape) -> Outcom
 
 /// What schemas refuse without a rule: one bad object each, and a word that the refusal has.
 pub(crate) async fn bounds_and_enums_refuse_bad(landscape: Landscape) -> Outcome {
-    install_crds(&landscape.control_plane).await?;
+    landscape.install_crds().await?;
     let plot = landscape.plot().await?;
     for (n, (crd, base, bad, word)) in bounds::rows().into_iter().enumerate() {
         let kind = Kind::of(crd, &landscape.control_plane, &plot.namespace);
