@@ -16,7 +16,7 @@ lint: ## Formatting, clippy, docs, licences, Go vet
 	@scripts/lint
 
 bench: ## Print a table of costs and write bench/results.json
-	@$(CARGO) run --quiet --release -p allotment-sim --bin bench
+	@$(CARGO) run --release -- bench
 
 demo: ## Show the product working
 	@$(CARGO) run --release -- demo
@@ -24,6 +24,11 @@ demo: ## Show the product working
 landscape: ## Start a real garden, control plane and shoot API servers to play with
 	@landscape/build $(TARGET)/landscape
 	@$(TARGET)/landscape up --person --dir $$(mktemp -u -t allotment-landscape-XXXXXX)
+
+static: ## Build the binary that goes into the image (needs musl-tools and the musl target)
+	@$(CARGO) build --release --locked --target x86_64-unknown-linux-musl -p allotment-cli
+	@ldd $(TARGET)/x86_64-unknown-linux-musl/release/allotment 2>&1 | grep -q 'statically linked'
+	@$(TARGET)/x86_64-unknown-linux-musl/release/allotment --version
 
 generate: ## Write the chart's copies of the CRDs anew
 	@ALLOTMENT_GENERATE=1 $(CARGO) test --quiet -p allotment-api --test chart

@@ -2,8 +2,9 @@
 
 use crate::output::Format;
 use allotment_api::crds;
-use clap::{Parser, Subcommand, builder::PossibleValuesParser};
+use clap::{Parser, Subcommand, ValueHint, builder::PossibleValuesParser};
 use clap_complete::Shell;
+use std::path::PathBuf;
 
 /// Hands out cloud accounts and the Kubernetes clusters that grow in them.
 #[derive(Debug, Parser)]
@@ -30,6 +31,16 @@ pub(crate) enum Command {
     /// Show the product working, in a landscape of its own
     #[command(after_help = "Example:\n  allotment demo")]
     Demo,
+    /// Measure what things cost: calls and bytes first, seconds as ratios
+    #[command(after_help = "Example:\n  allotment bench -o json | jq '.[] | select(.ratio > 1)'")]
+    Bench {
+        /// Where the results are written to, as JSON
+        #[arg(long, value_hint = ValueHint::FilePath, default_value = "bench/results.json")]
+        results: PathBuf,
+        /// Print the results in this format instead of a table
+        #[arg(long, short, value_enum)]
+        output: Option<Format>,
+    },
     /// Print a completion script for a shell
     #[command(
         after_help = "Examples:\n  source <(allotment completion bash)\n  allotment completion fish | source"

@@ -40,6 +40,31 @@ pub(crate) fn print_objects<T: Serialize>(objects: &[T], format: Format) -> Resu
     }
 }
 
+/// Prints one value for a machine.
+pub(crate) fn print_value<T: Serialize>(value: &T, format: Format) -> Result<()> {
+    print(&match format {
+        Format::Yaml => serde_saphyr::to_string(value).context("cannot write it as YAML")?,
+        Format::Json => {
+            let text = serde_json::to_string_pretty(value).context("cannot write it as JSON")?;
+            format!("{text}\n")
+        }
+    })
+}
+
+/// Lays rows out in columns; the first row is the heading.
+pub(crate) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..COLUMNS).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}", width = *width)).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
 /// Tells people what is going on, apart from what is printed for machines.
 pub(crate) fn note(text: &str) {
     // Nobody is left to tell if standard error is closed.

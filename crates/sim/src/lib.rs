@@ -1,2 +1,10 @@
 //! Worlds, fault plans, oracles, the shrinker and load generators: the operators' own code under an ordered queue, on
 //! embedded servers, under paused time, from one seed. Never production code.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`bench`] | what `make bench` measures |
+//! | [`meter`] | counts the calls of a client |
+
+pub mod bench;
+pub mod meter;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod bench;
 mod completion;
 mod crds;
 mod demo;
@@ -12,6 +13,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
     match args.command {
         Command::Crds { group, output } => crds::run(&group, output),
         Command::Demo => demo::run(),
+        Command::Bench { results, output } => bench::run(&results, output),
         Command::Completion { shell } => completion::run(shell),
     }
 }

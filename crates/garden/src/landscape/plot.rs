@@ -34,7 +34,7 @@ pub struct Plot {
     pub namespace: String,
     /// What the stand-in is told to do with Shoots.
     pub scripts: Scripts,
-    _gardenlet: Running,
+    gardenlet: Option<Running>,
 }
 
 /// Why something about a plot did not work.
@@ -74,6 +74,14 @@ pub enum PlotError {
 impl Landscape {
     /// A new plot. Every plot of a process has another name; several processes may share a landscape.
     pub async fn plot(&self) -> Result<Plot, PlotError> {
+        let mut plot = self.plot_without_gardenlet().await?;
+        let gardenlet = Gardenlet::new(self.garden.clone(), self.servers.clone(), plot.scripts.clone());
+        plot.gardenlet = Some(gardenlet.start(Some(&plot.garden_namespace)));
+        Ok(plot)
+    }
+
+    /// A new plot whose Shoots nobody looks after.
+    pub async fn plot_without_gardenlet(&self) -> Result<Plot, PlotError> {
         let project = unique_name();
         let garden_namespace = format!("garden-{project}");
         let labels = json!({ "gardener.cloud/role": "project", "project.gardener.cloud/name": project });
@@ -89,15 +97,13 @@ impl Landscape {
         .await?;
         create::<Namespace>(Api::all(self.control_plane.clone()), json!({ "metadata": { "name": project } }))
             .await?;
-        let scripts = Scripts::default();
-        let gardenlet = Gardenlet::new(self.garden.clone(), self.servers.clone(), scripts.clone());
         Ok(Plot {
             landscape: self.clone(),
             namespace: project.clone(),
-            _gardenlet: gardenlet.start(Some(&garden_namespace)),
             project,
             garden_namespace,
-            scripts,
+            scripts: Scripts::default(),
+            gardenlet: None,
         })
     }
 }
