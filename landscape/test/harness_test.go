@@ -52,7 +52,7 @@ type running struct {
 	stdout  io.Reader
 	stderr  *bytes.Buffer
 	exit    chan struct{} // closed when it has ended
-	pids    []int // of everything that has the directory on its command line
+	pids    []int         // of everything that has the directory on its command line
 }
 
 // start brings a landscape up in a directory that does not exist yet and waits for its line.

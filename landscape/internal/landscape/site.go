@@ -18,7 +18,7 @@ type site struct {
 	began   time.Time
 
 	mutex   sync.Mutex
-	journal io.WriteCloser
+	journal io.Writer
 }
 
 func newSite(dir Directory) (*site, error) {

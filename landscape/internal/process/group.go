@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -74,7 +75,7 @@ func (g *Group) Start(name, component string, flags ...string) error {
 	command := exec.Command(g.executable, append([]string{component}, flags...)...)
 	command.Stdout = logFile
 	command.Stderr = logFile
-	command.Env = append(os.Environ(), lifelineVariable+"=1")
+	command.Env = append(environment(), lifelineVariable+"=1")
 	command.ExtraFiles = []*os.File{g.lifeline}
 	// A process group of its own: Ctrl-C in a terminal goes to the whole foreground group, and would end the servers in any order
 	// before the landscape can end them in the right one.
@@ -146,6 +147,11 @@ func (g *Group) await(process *Process) {
 	case g.died <- process:
 	default: // an earlier death is being dealt with already
 	}
+}
+
+// environment is ours without the variables that etcd reads in place of flags: it refuses to start when it gets both.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "ETCD_") })
 }
 
 func end(grace time.Duration, processes []*Process) {
