@@ -23,7 +23,7 @@ demo: ## Show the product working
 
 landscape: ## Start a real garden, control plane and shoot API servers to play with
 	@landscape/build $(TARGET)/landscape
-	@$(TARGET)/landscape up --person --dir $$(mktemp -u -t allotment-landscape-XXXXXX)
+	@$(TARGET)/landscape up --person
 
 static: ## Build the binary that goes into the image (needs musl-tools and the musl target)
 	@$(CARGO) build --release --locked --target x86_64-unknown-linux-musl -p allotment-cli

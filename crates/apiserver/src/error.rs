@@ -125,11 +125,11 @@ impl ApiError {
             // As Go prints a list of errors: each one once, in brackets if there are several.
             many => {
                 let mut unique: Vec<&String> = Vec::new();
-                many.iter().for_each(|text| {
+                for text in many {
                     if !unique.contains(&text) {
-                        unique.push(text)
+                        unique.push(text);
                     }
-                });
+                }
                 match unique.as_slice() {
                     [one] => (*one).clone(),
                     unique => format!(
