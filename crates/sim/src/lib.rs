@@ -3,7 +3,7 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | [`bench`] | what `make bench` measures |
+//! | [`mod@bench`] | what `make bench` measures |
 //! | [`meter`] | counts the calls of a client |
 
 pub mod bench;
