@@ -1,7 +1,35 @@
 //! Structural schemas: what a kind looks like, where its lists are maps, and what its values must be.
+//!
+//! The order in which a request uses them is that of a real server: [`prune`], [`default`], then [`validate`] and
+//! [`CompiledRules::check`] (together: [`refusals`]). All of it is plain, synchronous and the same every time.
+
+mod builtin;
+mod cel;
+mod correlate;
+mod defaults;
+mod embedded;
+mod formats;
+mod lists;
+mod parse;
+mod path;
+mod pattern;
+mod pruning;
+mod registration;
+mod structural;
+#[cfg(test)]
+mod tests;
+mod validation;
+
+pub use builtin::{builtin, object_meta};
+pub use cel::CompiledRules;
+pub use defaults::default;
+pub use formats::unrecognized_formats;
+pub use pattern::Pattern;
+pub use pruning::{prune, prune_embedded_metadata};
+pub use validation::{refusals, validate, validate_at};
 
 use serde_json::{Number, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A structural schema, as `openAPIV3Schema` of a CRD has it; kinds that are built in have one too.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,10 +40,13 @@ pub struct Schema {
     pub properties: BTreeMap<String, Schema>,
     /// The values of a map.
     pub additional_properties: Option<Box<Schema>>,
+    /// `additionalProperties` as a boolean: keys that are not among the properties are kept, but what is below them
+    /// is not described, so it is pruned.
+    pub additional_allowed: Option<bool>,
     /// The items of a list.
     pub items: Option<Box<Schema>>,
-    /// Fields that must be there.
-    pub required: BTreeSet<String>,
+    /// Fields that must be there, in the order in which refusals name them.
+    pub required: Vec<String>,
     /// What stands for a missing value.
     pub default: Option<Value>,
     /// `null` is a value.
@@ -85,7 +116,7 @@ pub struct Bounds {
     /// Characters, at most.
     pub max_length: Option<u64>,
     /// A regular expression that some part matches.
-    pub pattern: Option<String>,
+    pub pattern: Option<Pattern>,
     /// `date-time`, `int32`, …
     pub format: Option<String>,
     /// Items, at least.
@@ -121,6 +152,42 @@ pub struct Rule {
     pub reason: Option<String>,
     /// The field to blame, relative to where the rule stands.
     pub field_path: Option<String>,
-    /// Whether a rule about a change is looked at when there is no old value.
-    pub optional_old_self: bool,
+    /// Whether a rule about a change is looked at when there is no old value; `oldSelf` is an optional then.
+    pub optional_old_self: Option<bool>,
+}
+
+impl Type {
+    /// The word for it in a schema.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        [Self::Object, Self::Array, Self::String, Self::Integer, Self::Number, Self::Boolean]
+            .into_iter()
+            .find(|type_| type_.name() == name)
+    }
+}
+
+impl Schema {
+    /// The schema of a field, or of the values of a map.
+    pub fn field(&self, name: &str) -> Option<&Schema> {
+        self.properties.get(name).or(self.additional_properties.as_deref())
+    }
+
+    /// Whether fields that are not among the properties are described at all.
+    fn has_additional(&self) -> bool {
+        self.additional_properties.is_some() || self.additional_allowed.is_some()
+    }
+
+    fn type_name(&self) -> &'static str {
+        self.type_.map_or("", Type::name)
+    }
 }
