@@ -3,7 +3,32 @@
 //!
 //! It depends on nothing else of this workspace, so that any kube-rs project can use it.
 
+pub mod apply;
+pub mod auth;
+mod bootstrap;
+mod chores;
+mod delete;
+mod discovery;
+mod encode;
 pub mod error;
+pub mod extension;
+pub mod fault;
+pub mod https;
+mod kinds;
+mod meta;
+pub mod patch;
+mod read;
+mod request;
+pub mod resource;
+mod reviews;
 pub mod schema;
+pub mod selector;
+pub mod server;
+pub mod service;
+pub mod store;
+pub mod watch;
+mod write;
 
 pub use error::ApiError;
+pub use server::Server;
+pub use service::ApiServer;

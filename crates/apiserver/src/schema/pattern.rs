@@ -26,6 +26,11 @@ impl Pattern {
         self.regex.is_match(text)
     }
 
+    /// The parts that match.
+    pub(super) fn find_all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        self.regex.find_iter(text).map(|found| found.as_str())
+    }
+
     /// The expression as it was written.
     pub fn as_str(&self) -> &str {
         &self.text

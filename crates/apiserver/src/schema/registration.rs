@@ -1,12 +1,10 @@
 //! What a real server refuses in a schema besides its structure: keywords, list types, defaults.
 
-use super::cel::CompiledRules;
-use super::cel::field_path;
+use super::cel::{CompiledRules, field_path};
+use super::path::Path;
 use super::{Schema, embedded, prune, validation};
 use crate::error::{FieldError, FieldErrorKind};
 use serde_json::Value;
-
-use super::path::Path;
 
 /// `a.b`, or `b` at the root.
 pub(super) fn child(path: &str, name: &str) -> String {

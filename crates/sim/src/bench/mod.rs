@@ -1,8 +1,10 @@
 //! What `make bench` measures: calls, bytes and growth first, seconds only as a ratio within one run or for orientation.
 
+mod api;
 mod definitions;
 mod shoots;
 
+use allotment_garden::landscape::RealLandscape;
 use serde::Serialize;
 use std::error::Error;
 
@@ -41,7 +43,12 @@ pub async fn run(progress: impl Fn(&str)) -> Result<Vec<Measure>, Box<dyn Error 
     let mut measures = Vec::new();
     progress("definitions");
     measures.extend(definitions::measure()?);
+    progress("starting the real landscape");
+    let real = RealLandscape::find_or_start(1).await?;
+    progress("the API server, embedded and real");
+    measures.extend(api::measure(&real).await?);
     progress("Shoots on the real landscape");
-    measures.extend(shoots::measure().await?);
+    measures.extend(shoots::measure(&real).await?);
+    real.stop().await;
     Ok(measures)
 }

@@ -29,8 +29,7 @@ const WRITES_AT_LEAST: f64 = 10.0;
 /// Read when it is needed, not built in: the image is built from the crates alone.
 const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../landscape/manifests/shoots/aws.yaml");
 
-pub(super) async fn measure() -> Result<Vec<Measure>, Box<dyn Error + Send + Sync>> {
-    let real = RealLandscape::find_or_start(1).await?;
+pub(super) async fn measure(real: &RealLandscape) -> Result<Vec<Measure>, Box<dyn Error + Send + Sync>> {
     let mut measures = vec![Measure::new("real landscape, start to ready", real.manifest.ready_seconds, "s")];
 
     let meter = Meter::default();
@@ -64,7 +63,6 @@ pub(super) async fn measure() -> Result<Vec<Measure>, Box<dyn Error + Send + Syn
     measures.push(Measure::new("stand-in, calls per Shoot", per_shoot(meter.calls())?, "calls"));
     measures.push(Measure::new("Shoots from nothing to healthy", f64::from(SHOOTS) / seconds, "1/s"));
     drop(running);
-    real.stop().await;
     Ok(measures)
 }
 

@@ -1,0 +1,292 @@
+//! Defaults and validation of the four kinds. What all kinds have in common (`metadata`) is validated elsewhere,
+//! with [`validate_name`] for the name.
+
+use super::binding::RoleRef;
+use super::{GROUP, Kind};
+use crate::auth::{items, present, text, texts};
+use crate::error::{FieldError, FieldErrorKind};
+use serde_json::{Value, json};
+
+/// Fills in what a binding may leave out.
+pub fn set_defaults(kind: Kind, object: &mut Value) {
+    if !matches!(kind, Kind::RoleBinding | Kind::ClusterRoleBinding) {
+        return;
+    }
+    if let Some(role) = object.get_mut("roleRef").filter(|role| role.is_object())
+        && text(role, "apiGroup").is_empty()
+    {
+        role["apiGroup"] = json!(GROUP);
+    }
+    let subjects = object.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten();
+    for subject in subjects.filter(|subject| subject.is_object()) {
+        if text(subject, "apiGroup").is_empty() && matches!(text(subject, "kind"), "User" | "Group") {
+            subject["apiGroup"] = json!(GROUP);
+        }
+    }
+}
+
+/// What is wrong with a name: those of RBAC may be anything that fits between two slashes of a path.
+pub fn validate_name(name: &str) -> Vec<String> {
+    if name == "." || name == ".." {
+        return vec![format!("may not be '{name}'")];
+    }
+    let illegal = ["/", "%"].into_iter().filter(|illegal| name.contains(illegal));
+    illegal.map(|illegal| format!("may not contain '{illegal}'")).collect()
+}
+
+/// What is wrong with an object (after [`set_defaults`]), and with the change if there was one before.
+pub fn validate(kind: Kind, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    match kind {
+        Kind::Role | Kind::ClusterRole => {
+            for (i, rule) in items(new, "rules").iter().enumerate() {
+                rule_errors(rule, kind.is_namespaced(), &format!("rules[{i}]"), &mut errors);
+            }
+            if kind == Kind::ClusterRole {
+                aggregation_errors(new, &mut errors);
+            }
+        }
+        Kind::RoleBinding | Kind::ClusterRoleBinding => {
+            role_ref_errors(kind, new, &mut errors);
+            for (i, subject) in items(new, "subjects").iter().enumerate() {
+                subject_errors(subject, kind.is_namespaced(), &format!("subjects[{i}]"), &mut errors);
+            }
+            if let Some(old) = old {
+                let role = RoleRef::of(new);
+                if role != RoleRef::of(old) {
+                    // The real server shows its inner form here, with Go's names.
+                    let shown = json!({ "APIGroup": role.group, "Kind": role.kind, "Name": role.name });
+                    errors.push(FieldError::new(
+                        "roleRef",
+                        FieldErrorKind::Invalid,
+                        shown,
+                        "cannot change roleRef",
+                    ));
+                }
+            }
+        }
+    }
+    errors
+}
+
+/// The same for a kind by its name; nothing is wrong with those that are not of RBAC.
+pub fn validate_object(kind: &str, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    Kind::named(kind).map(|kind| validate(kind, new, old)).unwrap_or_default()
+}
+
+fn rule_errors(rule: &Value, is_namespaced: bool, at: &str, errors: &mut Vec<FieldError>) {
+    let is_empty = |key| items(rule, key).is_empty();
+    if is_empty("verbs") {
+        errors.push(required(format!("{at}.verbs"), "verbs must contain at least one value"));
+    }
+    let urls = texts(rule, "nonResourceURLs");
+    if !urls.is_empty() {
+        let mut push = |detail| {
+            let field = format!("{at}.nonResourceURLs");
+            errors.push(FieldError::new(field, FieldErrorKind::Invalid, json!(urls), detail));
+        };
+        if is_namespaced {
+            push("namespaced rules cannot apply to non-resource URLs");
+        }
+        if !(is_empty("apiGroups") && is_empty("resources") && is_empty("resourceNames")) {
+            push("rules cannot apply to both regular resources and non-resource URLs");
+        }
+        return;
+    }
+    if is_empty("apiGroups") {
+        errors.push(required(format!("{at}.apiGroups"), "resource rules must supply at least one api group"));
+    }
+    if is_empty("resources") {
+        errors.push(required(format!("{at}.resources"), "resource rules must supply at least one resource"));
+    }
+}
+
+fn role_ref_errors(kind: Kind, binding: &Value, errors: &mut Vec<FieldError>) {
+    let role = RoleRef::of(binding);
+    let kinds: &[&str] = if kind.is_namespaced() { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
+    if role.group != GROUP {
+        errors.push(not_supported("roleRef.apiGroup", &role.group, &[GROUP]));
+    }
+    if !kinds.contains(&role.kind.as_str()) {
+        errors.push(not_supported("roleRef.kind", &role.kind, kinds));
+    }
+    if role.name.is_empty() {
+        errors.push(required("roleRef.name".to_owned(), ""));
+    }
+    for message in validate_name(&role.name) {
+        errors.push(invalid("roleRef.name", &role.name, message));
+    }
+}
+
+fn subject_errors(subject: &Value, is_namespaced: bool, at: &str, errors: &mut Vec<FieldError>) {
+    let (kind, name, group) = (text(subject, "kind"), text(subject, "name"), text(subject, "apiGroup"));
+    if name.is_empty() {
+        errors.push(required(format!("{at}.name"), ""));
+    }
+    match kind {
+        "ServiceAccount" => {
+            if !name.is_empty() {
+                errors.extend(subdomain_errors(name).map(|why| invalid(format!("{at}.name"), name, why)));
+            }
+            if !group.is_empty() {
+                errors.push(not_supported(format!("{at}.apiGroup"), group, &[""]));
+            }
+            if !is_namespaced && text(subject, "namespace").is_empty() {
+                errors.push(required(format!("{at}.namespace"), ""));
+            }
+        }
+        "User" | "Group" if group != GROUP => {
+            errors.push(not_supported(format!("{at}.apiGroup"), group, &[GROUP]));
+        }
+        "User" | "Group" => {}
+        kind => {
+            errors.push(not_supported(format!("{at}.kind"), kind, &["ServiceAccount", "User", "Group"]));
+        }
+    }
+}
+
+fn aggregation_errors(role: &Value, errors: &mut Vec<FieldError>) {
+    const AT: &str = "aggregationRule.clusterRoleSelectors";
+    let Some(aggregation) = present(role, "aggregationRule") else { return };
+    let selectors = items(aggregation, "clusterRoleSelectors");
+    if selectors.is_empty() {
+        let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        errors.push(required(AT.to_owned(), why));
+    }
+    for (i, selector) in selectors.iter().enumerate() {
+        let at = format!("{AT}[{i}]");
+        let before = errors.len();
+        let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+        for (key, value) in labels {
+            let (field, value) = (format!("{at}.matchLabels"), value.as_str().unwrap_or_default());
+            errors.extend(label_key_errors(key).map(|why| invalid(field.clone(), key, why)));
+            errors.extend(label_value_errors(value).map(|why| invalid(field.clone(), value, why)));
+        }
+        for (j, expression) in items(selector, "matchExpressions").iter().enumerate() {
+            requirement_errors(expression, false, &format!("{at}.matchExpressions[{j}]"), errors);
+        }
+        if errors.len() > before {
+            errors.push(FieldError::new(at, FieldErrorKind::Invalid, Value::Null, "invalid label selector."));
+        }
+    }
+}
+
+/// What is wrong with one requirement of a label selector.
+pub(crate) fn requirement_errors(
+    requirement: &Value,
+    any_operator: bool,
+    at: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    let values = texts(requirement, "values");
+    operator_errors(requirement, any_operator, at, errors);
+    let key = text(requirement, "key");
+    errors.extend(label_key_errors(key).map(|why| invalid(format!("{at}.key"), key, why)));
+    for (i, value) in values.iter().enumerate() {
+        let field = format!("{at}.values[{i}]");
+        errors.extend(label_value_errors(value).map(|why| invalid(field.clone(), value, why)));
+    }
+}
+
+/// What is wrong with the operator of a requirement and the number of its values.
+pub(crate) fn operator_errors(
+    requirement: &Value,
+    any_operator: bool,
+    at: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    let has_values = !items(requirement, "values").is_empty();
+    match text(requirement, "operator") {
+        "In" | "NotIn" if !has_values => {
+            let why = "must be specified when `operator` is 'In' or 'NotIn'";
+            errors.push(required(format!("{at}.values"), why));
+        }
+        "Exists" | "DoesNotExist" if has_values => {
+            let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            errors.push(FieldError::bare(format!("{at}.values"), FieldErrorKind::Forbidden, why));
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        operator if !any_operator => {
+            errors.push(invalid(format!("{at}.operator"), operator, "not a valid selector operator"));
+        }
+        _ => {}
+    }
+}
+
+pub(crate) fn required(field: String, detail: &str) -> FieldError {
+    FieldError::bare(field, FieldErrorKind::Required, detail)
+}
+
+pub(crate) fn invalid(field: impl Into<String>, value: &str, detail: impl Into<String>) -> FieldError {
+    FieldError::new(field, FieldErrorKind::Invalid, value, detail)
+}
+
+fn not_supported(field: impl Into<String>, value: &str, supported: &[&str]) -> FieldError {
+    let supported: Vec<String> = supported.iter().map(|value| crate::auth::quoted(value)).collect();
+    let detail = format!("supported values: {}", supported.join(", "));
+    FieldError::new(field, FieldErrorKind::NotSupported, value, detail)
+}
+
+fn subdomain_errors(name: &str) -> impl Iterator<Item = String> {
+    const RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
+        and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+        '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    let is_lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let is_label = |label: &str| {
+        let bytes = label.as_bytes();
+        bytes.iter().all(|&b| is_lower(b) || b == b'-')
+            && bytes.first().copied().is_some_and(is_lower)
+            && bytes.last().copied().is_some_and(is_lower)
+    };
+    let too_long = (name.len() > 253).then(|| "must be no more than 253 characters".to_owned());
+    let malformed = (!name.split('.').all(is_label)).then(|| RULE.to_owned());
+    too_long.into_iter().chain(malformed)
+}
+
+fn is_label_text(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b))
+        && bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+}
+
+fn label_value_errors(value: &str) -> impl Iterator<Item = String> {
+    const RULE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', \
+        and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used \
+        for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+    let too_long = (value.len() > 63).then(|| "must be no more than 63 characters".to_owned());
+    let malformed = (!value.is_empty() && !is_label_text(value)).then(|| RULE.to_owned());
+    too_long.into_iter().chain(malformed)
+}
+
+fn label_key_errors(key: &str) -> impl Iterator<Item = String> {
+    const RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+        alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+        '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+    let mut errors = Vec::new();
+    let parts: Vec<&str> = key.split('/').collect();
+    let name = match parts.as_slice() {
+        [name] => *name,
+        [prefix, name] => {
+            if prefix.is_empty() {
+                errors.push("prefix part must be non-empty".to_owned());
+            } else {
+                errors.extend(subdomain_errors(prefix).map(|why| format!("prefix part {why}")));
+            }
+            *name
+        }
+        _ => {
+            let why = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return vec![format!("a qualified name {RULE}{why}")].into_iter();
+        }
+    };
+    if name.is_empty() {
+        errors.push("name part must be non-empty".to_owned());
+    } else if name.len() > 63 {
+        errors.push("name part must be no more than 63 characters".to_owned());
+    }
+    if !is_label_text(name) {
+        errors.push(format!("name part {RULE}"));
+    }
+    errors.into_iter()
+}

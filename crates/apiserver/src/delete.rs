@@ -1,0 +1,221 @@
+//! Delete and deletecollection.
+
+use crate::{
+    encode,
+    error::{ApiError, FieldError, FieldErrorKind},
+    kinds, meta,
+    resource::Resource,
+    selector::{FieldSelector, LabelSelector},
+    server::{Answer, Call, Server, success},
+    store::Key,
+};
+use serde_json::{Value, json};
+
+/// The finalizer that holds an owner until its dependents are gone.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+/// The finalizer that holds an owner until its dependents have forgotten it.
+pub(crate) const ORPHAN: &str = "orphan";
+
+/// What becomes of dependents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+/// What a client says about a deletion.
+#[derive(Clone, Debug)]
+struct Options {
+    propagation: Option<Propagation>,
+    uid: Option<String>,
+    version: Option<String>,
+    dry_run: bool,
+}
+
+impl Options {
+    fn of(call: &Call) -> Result<Self, ApiError> {
+        let body: Value = match call.body.is_empty() {
+            true => json!({}),
+            false => serde_json::from_slice(&call.body).map_err(|error| {
+                ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
+            })?,
+        };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let policy = text(&body["propagationPolicy"])
+            .or_else(|| call.query.get("propagationPolicy").map(str::to_owned));
+        let orphan = body["orphanDependents"]
+            .as_bool()
+            .or_else(|| call.query.get("orphanDependents").map(|v| v == "true"));
+        let invalid = |error| ApiError::invalid("meta.k8s.io", "DeleteOptions", "", vec![error]);
+        if policy.is_some() && orphan.is_some() {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            return Err(invalid(FieldError::new(
+                "propagationPolicy",
+                FieldErrorKind::Invalid,
+                policy,
+                detail,
+            )));
+        }
+        let propagation = match policy.as_deref() {
+            None => orphan.map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background }),
+            Some("Background") => Some(Propagation::Background),
+            Some("Foreground") => Some(Propagation::Foreground),
+            Some("Orphan") => Some(Propagation::Orphan),
+            Some(other) => {
+                let detail = "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";
+                return Err(invalid(FieldError::new(
+                    "propagationPolicy",
+                    FieldErrorKind::NotSupported,
+                    other,
+                    detail,
+                )));
+            }
+        };
+        let dry_run = call.query.dry_run()? || body["dryRun"].as_array().is_some_and(|list| !list.is_empty());
+        let preconditions = &body["preconditions"];
+        Ok(Self {
+            propagation,
+            uid: text(&preconditions["uid"]),
+            version: text(&preconditions["resourceVersion"]),
+            dry_run,
+        })
+    }
+}
+
+impl Server {
+    pub(crate) fn delete(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        if !call.subresource.is_empty() {
+            return Err(ApiError::method_not_allowed(call.resource.group_resource(), "delete"));
+        }
+        let options = Options::of(call)?;
+        let object = encode::read(&self.stored(call)?.bytes.clone())?;
+        let uid = meta::text(&object, "uid").to_owned();
+        match self.delete_object(call, object, &options)? {
+            Some(left) => Ok(Answer::json(200, encode::object(&left)?)),
+            None => Ok(Answer::value(200, &success(&call.resource, &call.name, &uid))),
+        }
+    }
+
+    /// Deletes an object, and returns it if it has to wait for somebody.
+    fn delete_object(
+        &mut self,
+        call: &Call,
+        mut object: Value,
+        options: &Options,
+    ) -> Result<Option<Value>, ApiError> {
+        let resource = call.resource.clone();
+        let what = resource.group_resource();
+        let name = meta::text(&object, "name").to_owned();
+        let (uid, version) = (meta::text(&object, "uid"), meta::text(&object, "resourceVersion"));
+        let failed = |what_for: &str, wanted: &str, is: &str| {
+            let why = format!(
+                "Precondition failed: {what_for} in precondition: {wanted}, {what_for} in object meta: {is}"
+            );
+            Err(ApiError::conflict(what, &name, why))
+        };
+        if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {
+            return failed("UID", wanted, uid);
+        }
+        if let Some(wanted) = options.version.as_deref().filter(|wanted| *wanted != version) {
+            return failed("ResourceVersion", wanted, version);
+        }
+        kinds::check_delete(&object, &resource)?;
+        let old = object.clone();
+        self.admit(call, Some(&old), &mut object, "delete")?;
+        let mut finalizers = meta::finalizers(&object);
+        finalizers.retain(|finalizer| match options.propagation {
+            None => true,
+            Some(Propagation::Background) => finalizer != FOREGROUND && finalizer != ORPHAN,
+            Some(Propagation::Foreground) => finalizer != ORPHAN,
+            Some(Propagation::Orphan) => finalizer != FOREGROUND,
+        });
+        let wanted = match options.propagation {
+            Some(Propagation::Foreground) => Some(FOREGROUND),
+            Some(Propagation::Orphan) => Some(ORPHAN),
+            _ => None,
+        };
+        if let Some(wanted) = wanted.filter(|wanted| !finalizers.iter().any(|finalizer| finalizer == wanted))
+        {
+            finalizers.push(wanted.to_owned());
+        }
+        let waits = !finalizers.is_empty() || kinds::has_own_finalizers(&object, &resource);
+        let metadata = meta::metadata(&mut object);
+        match finalizers.is_empty() {
+            true => drop(metadata.remove("finalizers")),
+            false => drop(metadata.insert("finalizers".into(), json!(finalizers))),
+        }
+        if !waits {
+            if !options.dry_run {
+                self.discard(&resource, object)?;
+            }
+            return Ok(None);
+        }
+        if !meta::is_deleting(&object) {
+            mark_deleted(&mut object, call);
+            kinds::prepare_deletion(&mut object, &resource);
+        }
+        if options.dry_run || object == old {
+            return Ok(Some(object));
+        }
+        self.keep(&resource, object).map(Some)
+    }
+
+    pub(crate) fn delete_collection(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        if !kinds::can_delete_collection(&call.resource)
+            || (call.resource.namespaced && call.namespace.is_empty())
+        {
+            return Err(ApiError::method_not_allowed(call.resource.group_resource(), "delete"));
+        }
+        let options = Options::of(call)?;
+        let labels = LabelSelector::parse(call.query.get("labelSelector").unwrap_or_default())?;
+        let selector = call.query.get("fieldSelector").unwrap_or_default();
+        let fields = FieldSelector::parse(selector, &call.resource.selectable_fields)?;
+        let namespace = (!call.namespace.is_empty()).then_some(call.namespace.as_str());
+        let mut chosen = Vec::new();
+        for (_, stored) in self.store.list(&call.resource.storage(), namespace, None) {
+            if labels.matches(&stored.labels) {
+                let object = encode::read(&stored.bytes)?;
+                if fields.matches(&object) {
+                    chosen.push(object);
+                }
+            }
+        }
+        let mut items = Vec::new();
+        for object in chosen {
+            let one = Call { name: meta::text(&object, "name").to_owned(), ..call.clone() };
+            items.push(object.clone());
+            self.delete_object(&one, object, &options)?;
+        }
+        Ok(Answer::value(
+            200,
+            &json!({
+                "kind": call.resource.list_kind, "apiVersion": call.resource.api_version(),
+                "metadata": { "resourceVersion": self.store.revision().to_string() }, "items": items,
+            }),
+        ))
+    }
+
+    /// Takes an object out of the store.
+    pub(crate) fn discard(&mut self, resource: &Resource, mut object: Value) -> Result<(), ApiError> {
+        let revision = self.store.next_revision().to_string();
+        meta::metadata(&mut object).insert("resourceVersion".into(), json!(revision));
+        let key = Key::new(meta::text(&object, "namespace"), meta::text(&object, "name"));
+        let storage = resource.storage();
+        self.store.remove(&storage, &key, encode::object(&object)?);
+        self.noticed(&storage, &key, None);
+        self.owner_gone(&object);
+        Ok(())
+    }
+}
+
+fn mark_deleted(object: &mut Value, call: &Call) {
+    let generation = object["metadata"]["generation"].as_i64();
+    let metadata = meta::metadata(object);
+    metadata.insert("deletionTimestamp".into(), meta::time(call.now));
+    metadata.insert("deletionGracePeriodSeconds".into(), json!(0));
+    // What controllers see as a change of the object.
+    if let Some(generation) = generation.filter(|generation| *generation > 0) {
+        metadata.insert("generation".into(), json!(generation + 1));
+    }
+}

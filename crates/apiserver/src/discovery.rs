@@ -1,0 +1,201 @@
+//! What is served: discovery, version, health, and as much OpenAPI as clients need.
+
+use crate::{
+    error::ApiError,
+    request::Route,
+    resource::{Nature, Resource},
+    server::{Answer, Reply, Server},
+};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// What `kubectl version` shows: the server that this one is measured against.
+const VERSION: &str = "v1.36.3";
+
+impl Server {
+    pub(crate) fn discover(&self, route: &Route, accept: &str) -> Result<Answer, ApiError> {
+        match route {
+            Route::Discovery { group: None, legacy: true, .. } => Ok(Answer::value(
+                200,
+                &json!({
+                    "kind": "APIVersions", "versions": ["v1"],
+                    "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1" }],
+                }),
+            )),
+            Route::Discovery { group: None, legacy: false, .. } => Ok(Answer::value(
+                200,
+                &json!({
+                    "kind": "APIGroupList", "apiVersion": "v1",
+                    "groups": self.groups().into_iter().map(|(group, versions)| api_group(&group, &versions, false)).collect::<Vec<_>>(),
+                }),
+            )),
+            Route::Discovery { group: Some(group), version: None, .. } => {
+                let versions = self.groups().remove(group).ok_or_else(ApiError::no_such_path)?;
+                Ok(Answer::value(200, &api_group(group, &versions, true)))
+            }
+            Route::Discovery { group: Some(group), version: Some(version), legacy } => {
+                if *legacy != group.is_empty() {
+                    return Err(ApiError::no_such_path());
+                }
+                self.resources(group, version)
+            }
+            Route::Other(path) => self.other(path, accept),
+            Route::Resource(_) => Err(ApiError::no_such_path()),
+        }
+    }
+
+    fn resources(&self, group: &str, version: &str) -> Result<Answer, ApiError> {
+        let mut list = Vec::new();
+        for resource in self.kinds.all().filter(|kind| kind.group == group && kind.version == version) {
+            list.extend(self.api_resources(resource));
+        }
+        if list.is_empty() {
+            return Err(ApiError::no_such_path());
+        }
+        let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+        Ok(Answer::value(
+            200,
+            &json!({
+                "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": list,
+            }),
+        ))
+    }
+
+    fn api_resources(&self, resource: &Resource) -> Vec<Value> {
+        let verbs: Vec<&str> = match resource.nature {
+            Nature::Review => vec!["create"],
+            _ if resource.plural == "namespaces" && resource.group.is_empty() => {
+                vec!["create", "delete", "get", "list", "patch", "update", "watch"]
+            }
+            _ => vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        };
+        let mut main = json!({
+            "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
+            "kind": resource.kind, "verbs": verbs,
+        });
+        if !resource.short_names.is_empty() {
+            main["shortNames"] = json!(resource.short_names);
+        }
+        if !resource.categories.is_empty() {
+            main["categories"] = json!(resource.categories);
+        }
+        let below = |name: &str, kind: &str, verbs: &[&str]| {
+            json!({
+                "name": format!("{}/{name}", resource.plural), "singularName": "", "namespaced": resource.namespaced,
+                "kind": kind, "verbs": verbs,
+            })
+        };
+        let mut list = vec![main];
+        if resource.status {
+            list.push(below("status", &resource.kind, &["get", "patch", "update"]));
+        }
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            ("", "namespaces") => list.push(below("finalize", "Namespace", &["update"])),
+            ("", "serviceaccounts") => {
+                let mut token = below("token", "TokenRequest", &["create"]);
+                token["group"] = json!("authentication.k8s.io");
+                token["version"] = json!("v1");
+                list.push(token);
+            }
+            _ => {}
+        }
+        list
+    }
+
+    /// Groups other than the core group, with their versions.
+    fn groups(&self) -> BTreeMap<String, Vec<String>> {
+        let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for resource in self.kinds.all().filter(|resource| !resource.group.is_empty()) {
+            let versions = groups.entry(resource.group.clone()).or_default();
+            if !versions.contains(&resource.version) {
+                versions.push(resource.version.clone());
+            }
+        }
+        groups
+    }
+
+    fn other(&self, path: &str, _: &str) -> Result<Answer, ApiError> {
+        match path.trim_end_matches('/') {
+            "/healthz" | "/livez" | "/readyz" => Ok(Answer::Now(Reply {
+                code: 200,
+                body: Bytes::from_static(b"ok"),
+                content_type: "text/plain; charset=utf-8",
+                warnings: Vec::new(),
+                retry_after_seconds: None,
+            })),
+            "/version" => Ok(Answer::value(
+                200,
+                &json!({
+                    "major": "1", "minor": "36", "gitVersion": VERSION, "gitCommit": "", "gitTreeState": "",
+                    "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc", "platform": "linux/amd64",
+                }),
+            )),
+            "/openapi/v3" => Ok(Answer::value(200, &self.openapi_index())),
+            path => match path.strip_prefix("/openapi/v3/") {
+                Some(place) => self.openapi(place).map(|document| Answer::value(200, &document)),
+                None => Err(ApiError::no_such_path()),
+            },
+        }
+    }
+
+    fn openapi_index(&self) -> Value {
+        let mut paths = json!({});
+        for resource in self.kinds.all() {
+            let place = place(resource);
+            paths[&place] =
+                json!({ "serverRelativeURL": format!("/openapi/v3/{place}?hash={}", self.revision()) });
+        }
+        json!({ "paths": paths })
+    }
+
+    /// What clients look for in OpenAPI: that fields are checked by the server (`fieldValidation`), and what there are.
+    fn openapi(&self, wanted: &str) -> Result<Value, ApiError> {
+        let kinds: Vec<&Arc<Resource>> =
+            self.kinds.all().filter(|resource| place(resource) == wanted).collect();
+        if kinds.is_empty() {
+            return Err(ApiError::no_such_path());
+        }
+        let (mut paths, mut schemas) = (json!({}), json!({}));
+        for resource in kinds {
+            let scope = if resource.namespaced { "namespaces/{namespace}/" } else { "" };
+            let path = format!("/{wanted}/{scope}{}/{{name}}", resource.plural);
+            let model = format!("{}.{}", resource.group, resource.kind);
+            let kind =
+                json!([{ "group": resource.group, "version": resource.version, "kind": resource.kind }]);
+            schemas[&model] = json!({
+                "type": "object", "x-kubernetes-group-version-kind": kind,
+                "x-kubernetes-preserve-unknown-fields": true,
+            });
+            paths[path] = json!({ "patch": {
+                "parameters": [{ "name": "fieldValidation", "in": "query", "schema": { "type": "string" } }],
+                "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": kind[0],
+                "responses": {},
+            } });
+        }
+        Ok(json!({
+            "openapi": "3.0.0", "info": { "title": "Kubernetes", "version": VERSION },
+            "paths": paths, "components": { "schemas": schemas },
+        }))
+    }
+}
+
+/// Where a kind is: `api/v1`, `apis/apps/v1`.
+fn place(resource: &Resource) -> String {
+    match resource.group.as_str() {
+        "" => format!("api/{}", resource.version),
+        group => format!("apis/{group}/{}", resource.version),
+    }
+}
+
+fn api_group(group: &str, versions: &[String], alone: bool) -> Value {
+    let entry =
+        |version: &String| json!({ "groupVersion": format!("{group}/{version}"), "version": version });
+    let list: Vec<Value> = versions.iter().map(entry).collect();
+    let mut answer = json!({ "name": group, "versions": list, "preferredVersion": list.first() });
+    if alone {
+        answer["kind"] = json!("APIGroup");
+        answer["apiVersion"] = json!("v1");
+    }
+    answer
+}

@@ -1,0 +1,118 @@
+//! Objects as bytes: what is stored, and what is shown of it.
+
+use crate::{error::ApiError, kinds::event, resource::Resource, store::Stored};
+use bytes::{BufMut, Bytes, BytesMut};
+use serde_json::Value;
+
+/// Writes an object with its version and kind in front, so that a list can leave them out without reading the rest.
+pub(crate) fn object(object: &Value) -> Result<Bytes, ApiError> {
+    let mut bytes = BytesMut::with_capacity(512);
+    bytes.put_slice(prefix(text(object, "apiVersion"), text(object, "kind")).as_bytes());
+    for (key, value) in object.as_object().into_iter().flatten() {
+        if key == "apiVersion" || key == "kind" {
+            continue;
+        }
+        bytes.put_u8(b',');
+        write(&mut bytes, key)?;
+        bytes.put_u8(b':');
+        write(&mut bytes, value)?;
+    }
+    bytes.put_u8(b'}');
+    Ok(bytes.freeze())
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
+fn write<T: serde::Serialize + ?Sized>(bytes: &mut BytesMut, value: &T) -> Result<(), ApiError> {
+    serde_json::to_writer(bytes.writer(), value).map_err(ApiError::internal)
+}
+
+fn prefix(api_version: &str, kind: &str) -> String {
+    format!("{{\"apiVersion\":{},\"kind\":{}", Value::from(api_version), Value::from(kind))
+}
+
+/// How a client wants to see objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As they are.
+    Whole,
+    /// `PartialObjectMetadata`.
+    Metadata,
+}
+
+impl Form {
+    /// What an `Accept` header asks for. Tables are not made here: clients fall back to whole objects.
+    pub(crate) fn of(accept: &str) -> Self {
+        if accept.contains("as=PartialObjectMetadata") && accept.contains("g=meta.k8s.io") {
+            return Self::Metadata;
+        }
+        Self::Whole
+    }
+}
+
+/// An object as a resource shows it: in its own version, whole or only its metadata.
+pub(crate) fn show(stored: &Stored, resource: &Resource, form: Form) -> Result<Bytes, ApiError> {
+    let own = prefix(&resource.api_version(), &resource.kind);
+    if form == Form::Whole && stored.bytes.starts_with(own.as_bytes()) {
+        return Ok(stored.bytes.clone());
+    }
+    object(&convert(read(&stored.bytes)?, resource, form))
+}
+
+/// The same as one item of a list: kinds that are built in leave version and kind out.
+pub(crate) fn item(stored: &Stored, resource: &Resource, form: Form) -> Result<Bytes, ApiError> {
+    let bytes = show(stored, resource, form)?;
+    let own = prefix(&resource.api_version(), &resource.kind);
+    if resource.is_custom() || form != Form::Whole || !bytes.starts_with(own.as_bytes()) {
+        return Ok(bytes);
+    }
+    let mut rest = BytesMut::with_capacity(bytes.len() - own.len());
+    rest.put_u8(b'{');
+    // After the prefix comes a comma, or the end of an object that has nothing else.
+    rest.put_slice(bytes.slice(own.len()..).strip_prefix(b",").unwrap_or(b"}"));
+    Ok(rest.freeze())
+}
+
+fn convert(object: Value, resource: &Resource, form: Form) -> Value {
+    let mut object = match resource.group.as_str() {
+        "events.k8s.io" => event::from_core(object),
+        _ => object,
+    };
+    if form == Form::Metadata {
+        return serde_json::json!({
+            "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object["metadata"].take()
+        });
+    }
+    object["apiVersion"] = Value::from(resource.api_version());
+    object
+}
+
+/// Reads what is stored.
+pub(crate) fn read(bytes: &Bytes) -> Result<Value, ApiError> {
+    serde_json::from_slice(bytes).map_err(ApiError::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn version_and_kind_come_first_and_the_rest_stays() {
+        let value = json!({ "data": { "a": "b" }, "kind": "ConfigMap", "apiVersion": "v1", "metadata": { "name": "n" } });
+        let bytes = object(&value).unwrap();
+        assert!(bytes.starts_with(br#"{"apiVersion":"v1","kind":"ConfigMap","data""#), "{bytes:?}");
+        assert_eq!(read(&bytes).unwrap(), value);
+    }
+
+    #[test]
+    fn a_client_may_want_only_metadata() {
+        assert_eq!(
+            Form::of("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"),
+            Form::Metadata
+        );
+        assert_eq!(Form::of("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), Form::Whole);
+    }
+}

@@ -1,0 +1,95 @@
+//! What a kind of server has beyond Kubernetes itself: more kinds, checks and subresources. A garden is one.
+
+use crate::{
+    auth::{User, rbac::Attributes},
+    encode,
+    error::ApiError,
+    resource::{Resource, StorageKey},
+    server::Server,
+    store::Key,
+};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// More kinds, with their checks and subresources.
+pub trait Extension: Send {
+    /// The kinds that it serves. They are kept and defaulted like those of a CustomResourceDefinition.
+    fn resources(&self) -> Vec<Resource>;
+
+    /// Looks at a write before it is kept, and may change or refuse it. It sees writes of every kind.
+    fn admit(&self, write: &mut Write<'_>, objects: &Objects<'_>) -> Result<(), ApiError>;
+
+    /// Answers a subresource of its own, or leaves it to the server.
+    fn subresource(
+        &self,
+        request: &SubresourceRequest<'_>,
+        objects: &Objects<'_>,
+    ) -> Option<Result<Value, ApiError>>;
+}
+
+/// A write that is about to be kept.
+#[derive(Debug)]
+pub struct Write<'a> {
+    /// The kind.
+    pub resource: &'a Resource,
+    /// `create`, `update` or `delete`.
+    pub verb: &'static str,
+    /// `status`, or empty for the object itself.
+    pub subresource: &'a str,
+    /// The object as it was.
+    pub old: Option<&'a Value>,
+    /// The object as it will be; for a deletion, as it is.
+    pub new: &'a mut Value,
+    /// Who writes.
+    pub user: &'a User,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A request to a subresource.
+#[derive(Debug)]
+pub struct SubresourceRequest<'a> {
+    /// The kind.
+    pub resource: &'a Resource,
+    /// The namespace of the object.
+    pub namespace: &'a str,
+    /// The name of the object.
+    pub name: &'a str,
+    /// Which one.
+    pub subresource: &'a str,
+    /// `get`, `create`, `update` or `patch`.
+    pub verb: &'static str,
+    /// What was sent.
+    pub body: &'a [u8],
+    /// Who sent it.
+    pub user: &'a User,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// The objects of a server, to read.
+pub struct Objects<'a>(pub(crate) &'a Server);
+
+impl Objects<'_> {
+    /// An object.
+    pub fn get(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Option<Value> {
+        let kind = StorageKey { group: group.to_owned(), plural: plural.to_owned() };
+        let stored = self.0.store.get(&kind, &Key::new(namespace, name))?;
+        encode::read(&stored.bytes).ok()
+    }
+
+    /// All objects of a kind, in one namespace or in all.
+    pub fn list(&self, group: &str, plural: &str, namespace: Option<&str>) -> Vec<Value> {
+        let kind = StorageKey { group: group.to_owned(), plural: plural.to_owned() };
+        self.0
+            .store
+            .list(&kind, namespace, None)
+            .filter_map(|(_, stored)| encode::read(&stored.bytes).ok())
+            .collect()
+    }
+
+    /// Whether a user may do something.
+    pub fn allowed(&self, user: &User, attributes: &Attributes<'_>) -> bool {
+        self.0.authorize(user, attributes).is_ok()
+    }
+}

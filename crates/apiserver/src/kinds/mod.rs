@@ -1,0 +1,134 @@
+//! The kinds that every cluster has, and what is particular about them.
+
+mod builtin;
+mod definition;
+pub(crate) mod event;
+mod namespace;
+mod plain;
+
+pub(crate) use namespace::namespaces;
+
+use crate::{
+    auth::rbac,
+    error::{ApiError, FieldError},
+    resource::{Resource, StorageKey},
+};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The kinds that are served.
+#[derive(Debug, Default)]
+pub(crate) struct Kinds(BTreeMap<(String, String, String), Arc<Resource>>);
+
+impl Kinds {
+    /// Those that every cluster has.
+    pub(crate) fn builtin() -> Self {
+        let mut kinds = Self::default();
+        builtin::resources().into_iter().for_each(|resource| kinds.register(resource));
+        kinds
+    }
+
+    /// Serves a kind.
+    pub(crate) fn register(&mut self, resource: Resource) {
+        let key = (resource.group.clone(), resource.version.clone(), resource.plural.clone());
+        self.0.insert(key, Arc::new(resource));
+    }
+
+    /// Serves a kind no longer, in any version.
+    pub(crate) fn unregister(&mut self, group: &str, plural: &str) {
+        self.0.retain(|(of_group, _, of_plural), _| of_group != group || of_plural != plural);
+    }
+
+    pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.0.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+    }
+
+    pub(crate) fn by_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Resource>> {
+        self.0
+            .values()
+            .find(|resource| resource.group == group && resource.version == version && resource.kind == kind)
+    }
+
+    /// The kind whose objects are kept here.
+    pub(crate) fn stored_at(&self, storage: &StorageKey) -> Option<&Arc<Resource>> {
+        self.0.values().find(|resource| resource.group == storage.group && resource.plural == storage.plural)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.0.values()
+    }
+}
+
+/// What a new object of a kind gets.
+pub(crate) fn prepare_create(object: &mut Value, resource: &Resource) {
+    match place(resource) {
+        ("", "namespaces") => namespace::prepare_create(object),
+        ("", "secrets") => plain::prepare_secret(object),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare(object),
+        (rbac::GROUP, _) => set_rbac_defaults(object, resource),
+        _ => {}
+    }
+}
+
+/// What a changed object of a kind gets.
+pub(crate) fn prepare_update(object: &mut Value, old: &Value, resource: &Resource) {
+    match place(resource) {
+        ("", "namespaces") => namespace::prepare_update(object, old),
+        ("", "secrets") => plain::prepare_secret(object),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare_update(object, old),
+        (rbac::GROUP, _) => set_rbac_defaults(object, resource),
+        _ => {}
+    }
+}
+
+/// What a kind wants of its objects.
+pub(crate) fn validate(new: &Value, old: Option<&Value>, resource: &Resource) -> Vec<FieldError> {
+    match place(resource) {
+        ("", "secrets") => plain::validate_secret(new, old),
+        ("", "configmaps") => plain::validate_config_map(new, old),
+        ("coordination.k8s.io", "leases") => plain::validate_lease(new),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definition::validate(new, old),
+        (rbac::GROUP, _) => {
+            rbac::Kind::named(&resource.kind).map(|kind| rbac::validate(kind, new, old)).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether an object may be deleted at all.
+pub(crate) fn check_delete(object: &Value, resource: &Resource) -> Result<(), ApiError> {
+    match place(resource) {
+        ("", "namespaces") => namespace::check_delete(object),
+        _ => Ok(()),
+    }
+}
+
+/// Whether an object is held by something of its kind's own.
+pub(crate) fn has_own_finalizers(object: &Value, resource: &Resource) -> bool {
+    match place(resource) {
+        ("", "namespaces") => object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty()),
+        _ => false,
+    }
+}
+
+/// What an object that is on its way out gets.
+pub(crate) fn prepare_deletion(object: &mut Value, resource: &Resource) {
+    if place(resource) == ("", "namespaces") {
+        namespace::prepare_deletion(object);
+    }
+}
+
+/// Whether all objects of a kind may be deleted with one request.
+pub(crate) fn can_delete_collection(resource: &Resource) -> bool {
+    place(resource) != ("", "namespaces")
+}
+
+fn set_rbac_defaults(object: &mut Value, resource: &Resource) {
+    if let Some(kind) = rbac::Kind::named(&resource.kind) {
+        rbac::set_defaults(kind, object);
+    }
+}
+
+fn place(resource: &Resource) -> (&str, &str) {
+    (&resource.group, &resource.plural)
+}

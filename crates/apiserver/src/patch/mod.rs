@@ -1,0 +1,44 @@
+//! The patches that are not server-side apply: JSON patch, merge patch and strategic merge patch.
+//!
+//! Each has a `decode` for the body of a request and an `apply` that makes a new object of an old one. What is
+//! refused, and in which words, is what a real server does; see [`Decoding`] for the part that depends on the request.
+//!
+//! Bodies nest no deeper than `serde_json` reads them (128 levels; a real server reads 10,000), so recursion is
+//! bounded.
+
+pub mod json;
+pub mod merge;
+pub mod strategic;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{ApiError, FieldError, FieldErrorKind};
+use serde_json::Value;
+
+/// How closely the body of a patch is looked at. It decides the words of a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decoding {
+    /// With `fieldValidation=Ignore`.
+    Lenient,
+    /// With `fieldValidation=Warn`, which is the default, and `Strict`.
+    Checked,
+}
+
+/// Reads JSON; the error is in the words of a real server.
+pub(crate) fn read(body: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(body).map_err(|_| syntax::complaint(body))
+}
+
+/// Refuses what is not an object after a patch.
+fn must_be_object(patched: Value) -> Result<Value, ApiError> {
+    if patched.is_object() {
+        return Ok(patched);
+    }
+    let detail = format!(
+        "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
+        crate::apply::go::json_word(&patched)
+    );
+    let error = FieldError::new("patch", FieldErrorKind::Invalid, patched.to_string(), detail);
+    Err(ApiError::invalid("", "", "", vec![error]))
+}

@@ -1,0 +1,78 @@
+//! What real servers did with patches.
+
+use super::{Decoding, json, read};
+use crate::apply::tests::replay;
+use serde_json::json;
+
+#[test]
+fn json_patches_do_what_they_do_on_a_real_server() {
+    replay::check(include_str!("tests/json.txt"));
+}
+
+#[test]
+fn merge_patches_do_what_they_do_on_a_real_server() {
+    replay::check(include_str!("tests/merge.txt"));
+}
+
+#[test]
+fn strategic_merge_patches_do_what_they_do_on_a_real_server() {
+    replay::check(include_str!("tests/strategic.txt"));
+}
+
+#[test]
+fn malformed_json_is_refused_in_the_words_of_a_real_server() {
+    let table = [
+        ("", "unexpected end of JSON input"),
+        ("{", "unexpected end of JSON input"),
+        ("{\"a\"", "unexpected end of JSON input"),
+        ("nul", "unexpected end of JSON input"),
+        ("not", "invalid character 'o' in literal null (expecting 'u')"),
+        ("x", "invalid character 'x' looking for beginning of value"),
+        ("'", "invalid character '\\'' looking for beginning of value"),
+        ("{\"a\" \"b\"}", "invalid character '\"' after object key"),
+        ("{\"a\":1 2}", "invalid character '2' after object key:value pair"),
+        ("{a:1}", "invalid character 'a' looking for beginning of object key string"),
+        ("{\"a\":1,}", "invalid character '}' looking for beginning of object key string"),
+        ("[1 2]", "invalid character '2' after array element"),
+        ("[1,]", "invalid character ']' looking for beginning of value"),
+        ("{} x", "invalid character 'x' after top-level value"),
+        ("\"\\x\"", "invalid character 'x' in string escape code"),
+        ("\"\\u12g4\"", "invalid character 'g' in \\u hexadecimal character escape"),
+        ("\"\n\"", "invalid character '\\n' in string literal"),
+        ("-x", "invalid character 'x' in numeric literal"),
+        ("1.x", "invalid character 'x' after decimal point in numeric literal"),
+        ("1ex", "invalid character 'x' in exponent of numeric literal"),
+        ("01", "invalid character '1' after top-level value"),
+        ("trux", "invalid character 'x' in literal true (expecting 'e')"),
+    ];
+    for (body, complaint) in table {
+        assert_eq!(read(body.as_bytes()).unwrap_err(), complaint, "{body}");
+    }
+}
+
+#[test]
+fn json_that_is_too_deep_is_refused() {
+    let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+    assert_eq!(read(deep.as_bytes()).unwrap_err(), "exceeded max depth");
+    let deep = "{\"a\":".repeat(10_000) + "1" + &"}".repeat(10_000);
+    assert_eq!(read(deep.as_bytes()).unwrap_err(), "exceeded max depth");
+}
+
+#[test]
+fn a_json_patch_has_at_most_ten_thousand_operations() {
+    let operation = json!({"op": "test", "path": "/a", "value": 1});
+    let patch = |count: usize| json!(vec![&operation; count]).to_string();
+    assert!(json::decode(patch(10_000).as_bytes(), Decoding::Checked).is_ok());
+    let error = json::decode(patch(10_001).as_bytes(), Decoding::Checked).unwrap_err();
+    assert_eq!((error.code, error.reason), (413, "RequestEntityTooLarge"));
+    assert_eq!(
+        error.message,
+        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+    );
+}
+
+#[test]
+fn fields_of_operations_that_mean_nothing_are_named() {
+    let patch = json!([{"op": "add", "path": "/a", "value": 1}, {"op": "remove", "path": "/a", "more": 1}]);
+    assert_eq!(json::unknown_fields(&patch), ["json patch unknown field \"[1].more\""]);
+}

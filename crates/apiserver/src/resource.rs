@@ -1,0 +1,90 @@
+//! The kinds that are served.
+
+use crate::{
+    error::GroupResource,
+    schema::{CompiledRules, Schema},
+};
+use std::sync::Arc;
+
+/// A kind in one version, as discovery shows it.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// The group; empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+    /// The kind of a list.
+    pub list_kind: String,
+    /// As in the path.
+    pub plural: String,
+    /// As kubectl takes it too.
+    pub singular: String,
+    /// As kubectl takes it too.
+    pub short_names: Vec<String>,
+    /// What it belongs to.
+    pub categories: Vec<String>,
+    /// Whether its objects are in namespaces.
+    pub namespaced: bool,
+    /// Whether its status is written apart.
+    pub status: bool,
+    /// What its objects look like.
+    pub schema: Arc<Schema>,
+    /// What its objects must keep, beyond their form.
+    pub rules: Arc<CompiledRules>,
+    /// Paths that field selectors may use, beside name and namespace: `.spec.profile`.
+    pub selectable_fields: Vec<String>,
+    /// What it does differently.
+    pub nature: Nature,
+    /// Whether it goes with a CustomResourceDefinition.
+    pub from_definition: bool,
+}
+
+/// What a kind does differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// Its objects are kept as they are: ConfigMaps, ServiceAccounts, Leases, …
+    Plain,
+    /// Its objects are kept, and its generation counts changes of everything but metadata and status.
+    Custom,
+    /// Its objects are answers, and are not kept: reviews.
+    Review,
+}
+
+impl Resource {
+    /// Group and version as objects have it.
+    pub fn api_version(&self) -> String {
+        match self.group.as_str() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
+    /// Whether it came with a CustomResourceDefinition, or is served like one.
+    pub fn is_custom(&self) -> bool {
+        self.nature == Nature::Custom
+    }
+
+    /// As refusals name it.
+    pub fn group_resource(&self) -> GroupResource<'_> {
+        GroupResource { group: &self.group, resource: &self.plural }
+    }
+
+    /// Where its objects are kept: versions of a kind, and the two faces of Event, share them.
+    pub fn storage(&self) -> StorageKey {
+        match (self.group.as_str(), self.plural.as_str()) {
+            ("events.k8s.io", "events") => StorageKey { group: String::new(), plural: "events".to_owned() },
+            (group, plural) => StorageKey { group: group.to_owned(), plural: plural.to_owned() },
+        }
+    }
+}
+
+/// Where the objects of a kind are kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StorageKey {
+    /// The group.
+    pub group: String,
+    /// The plural.
+    pub plural: String,
+}

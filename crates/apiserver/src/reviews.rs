@@ -1,0 +1,108 @@
+//! Questions about who may do what, tokens, and other subresources.
+
+use crate::{
+    auth::{
+        self,
+        token::{Found, Issued, TokenError},
+    },
+    encode,
+    error::ApiError,
+    extension::{Objects, SubresourceRequest},
+    kinds, meta,
+    request::Verb,
+    resource::StorageKey,
+    server::{Answer, Call, Server},
+    store::Key,
+};
+use jiff::Timestamp;
+use serde_json::Value;
+
+impl Server {
+    /// Answers a review: it is not kept.
+    pub(crate) fn review(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        if call.verb != Verb::Create {
+            return Err(ApiError::method_not_allowed(call.resource.group_resource(), call.verb.as_str()));
+        }
+        let body: Value = read_json(call)?;
+        let answer = match call.resource.kind.as_str() {
+            "TokenReview" => self
+                .tokens
+                .review(&body, call.now, |plural, namespace, name| self.find(plural, namespace, name))?,
+            kind => auth::review::review(&self.rbac, kind, &call.namespace, &call.user, &body, call.now)?,
+        };
+        Ok(Answer::value(201, &answer))
+    }
+
+    /// Subresources other than the status.
+    pub(crate) fn special_subresource(&mut self, call: &Call) -> Result<Option<Answer>, ApiError> {
+        match (call.resource.group.as_str(), call.resource.plural.as_str(), call.subresource.as_str()) {
+            ("", "serviceaccounts", "token") if call.verb == Verb::Create => self.issue_token(call).map(Some),
+            ("", "namespaces", "finalize") if call.verb == Verb::Update => {
+                self.finalize_namespace(call).map(Some)
+            }
+            (_, _, "status") if call.resource.status => Ok(None),
+            _ => {
+                let extensions = std::mem::take(&mut self.extensions);
+                let request = SubresourceRequest {
+                    resource: &call.resource,
+                    namespace: &call.namespace,
+                    name: &call.name,
+                    subresource: &call.subresource,
+                    verb: call.verb.as_str(),
+                    body: &call.body,
+                    user: &call.user,
+                    now: call.now,
+                };
+                let answer =
+                    extensions.iter().find_map(|extension| extension.subresource(&request, &Objects(self)));
+                self.extensions = extensions;
+                match answer {
+                    Some(answer) => answer.map(|value| Some(Answer::value(201, &value))),
+                    None => Err(ApiError::no_such_path()),
+                }
+            }
+        }
+    }
+
+    fn issue_token(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        let account = encode::read(&self.stored(call)?.bytes.clone())?;
+        let secrets = StorageKey { group: String::new(), plural: "secrets".to_owned() };
+        let secret_uid = |name: &str| {
+            let stored = self.store.get(&secrets, &Key::new(&call.namespace, name))?;
+            Some(meta::text(&encode::read(&stored.bytes).ok()?, "uid").to_owned())
+        };
+        let Issued { object, warnings } =
+            self.tokens.issue(&read_json(call)?, &account, secret_uid, &mut self.entropy, call.now)?;
+        Ok(Answer::value(201, &object).with_warnings(warnings))
+    }
+
+    /// The user of a token, if it is ours, has not run out, and what it is bound to is still there.
+    pub(crate) fn user_of_token(&self, token: &str, now: Timestamp) -> Result<auth::User, TokenError> {
+        self.tokens.authenticate(token, now, |plural, namespace, name| self.find(plural, namespace, name))
+    }
+
+    fn find(&self, plural: &str, namespace: &str, name: &str) -> Option<Found> {
+        let kind = StorageKey { group: String::new(), plural: plural.to_owned() };
+        let object = encode::read(&self.store.get(&kind, &Key::new(namespace, name))?.bytes).ok()?;
+        let deleted_at = meta::text(&object, "deletionTimestamp").parse().ok();
+        Some(Found { uid: meta::text(&object, "uid").to_owned(), deleted_at })
+    }
+
+    fn finalize_namespace(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        let mut namespace = encode::read(&self.stored(call)?.bytes.clone())?;
+        let body: Value = read_json(call)?;
+        namespace["spec"] = body["spec"].clone();
+        if kinds::has_own_finalizers(&namespace, &call.resource) || !meta::is_deleting(&namespace) {
+            let kept = self.keep(&call.resource.clone(), namespace)?;
+            return Ok(Answer::json(200, encode::object(&kept)?));
+        }
+        self.let_go(&call.resource.clone(), namespace.clone());
+        Ok(Answer::json(200, encode::object(&namespace)?))
+    }
+}
+
+fn read_json(call: &Call) -> Result<Value, ApiError> {
+    serde_json::from_slice(&call.body).map_err(|error| {
+        ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
+    })
+}

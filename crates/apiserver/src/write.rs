@@ -1,0 +1,621 @@
+//! Create, update and patch: from what a client sent to what is kept.
+//!
+//! The order is that of a real server: read, take out what is unknown, put in defaults, note who owns which field, check,
+//! keep. A write that changes nothing is not kept, and its answer has the old resourceVersion.
+
+use crate::{
+    apply, encode,
+    error::{ApiError, FieldError, FieldErrorKind},
+    extension::{Objects, Write},
+    kinds, meta, patch,
+    resource::Resource,
+    schema,
+    server::{Answer, Call, Server},
+    store::Key,
+};
+use serde_json::{Value, json};
+
+/// Tries to find a free generated name before giving up, as a real server does.
+const GENERATE_NAME_TRIES: usize = 8;
+
+/// How unknown fields are dealt with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+impl FieldValidation {
+    fn of(call: &Call) -> Result<Self, ApiError> {
+        match call.query.get("fieldValidation") {
+            None | Some("Warn") => Ok(Self::Warn),
+            Some("Ignore") => Ok(Self::Ignore),
+            Some("Strict") => Ok(Self::Strict),
+            Some(other) => {
+                let supported = "supported values: \"Ignore\", \"Strict\", \"Warn\", \"\"";
+                let error =
+                    FieldError::new("fieldValidation", FieldErrorKind::NotSupported, other, supported);
+                Err(ApiError::invalid("meta.k8s.io", "CreateOptions", "", vec![error]))
+            }
+        }
+    }
+}
+
+impl Server {
+    pub(crate) fn create(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        if !call.name.is_empty() {
+            return Err(ApiError::method_not_allowed(call.resource.group_resource(), "create"));
+        }
+        let body = read_body(call)?;
+        let mut warnings = Vec::new();
+        let (created, _) = self.create_object(call, body, &mut warnings)?;
+        Ok(Answer::json(201, encode_for(call, &created)?).with_warnings(warnings))
+    }
+
+    /// Creates an object, and says whether it was kept.
+    pub(crate) fn create_object(
+        &mut self,
+        call: &Call,
+        mut object: Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Value, bool), ApiError> {
+        let resource = call.resource.clone();
+        meta::check_identity(&object, &resource, &call.namespace, "")?;
+        if !meta::text(&object, "resourceVersion").is_empty() {
+            return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
+        }
+        self.check_namespace(call, meta::text(&object, "name"))?;
+        object["apiVersion"] = json!(resource.api_version());
+        object["kind"] = json!(resource.kind);
+        self.name_object(&mut object, call)?;
+        let uid = self.new_uid();
+        meta::prepare_create(&mut object, &call.namespace, &uid, call.now);
+        self.tidy(call, &mut object, warnings)?;
+        if resource.status {
+            object.as_object_mut().map(|fields| fields.remove("status"));
+        }
+        kinds::prepare_create(&mut object, &resource);
+        if resource.is_custom() {
+            meta::metadata(&mut object).insert("generation".into(), json!(1));
+        }
+        let api_version = resource.api_version();
+        apply::update(None, &mut object, &apply_context(call, &api_version));
+        let name = meta::text(&object, "name").to_owned();
+        let key = Key::new(&call.namespace, &name);
+        if self.store.get(&resource.storage(), &key).is_some() {
+            return Err(ApiError::already_exists(resource.group_resource(), &name));
+        }
+        self.finish(call, None, object)
+    }
+
+    /// Checks and keeps. Both new and old are whole objects in the version of the call.
+    fn finish(
+        &mut self,
+        call: &Call,
+        old: Option<&Value>,
+        mut new: Value,
+    ) -> Result<(Value, bool), ApiError> {
+        let resource = call.resource.clone();
+        self.admit(call, old, &mut new, if old.is_some() { "update" } else { "create" })?;
+        self.check_rbac_write(call, old, &new)?;
+        let errors = self.validate(&resource, old, &new);
+        if !errors.is_empty() {
+            let name = meta::text(&new, "name");
+            return Err(ApiError::invalid(&resource.group, &resource.kind, name, errors));
+        }
+        if call.query.dry_run()? {
+            return Ok((new, false));
+        }
+        let kept = self.keep(&resource, new)?;
+        Ok((kept, true))
+    }
+
+    fn validate(&self, resource: &Resource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+        let mut errors = meta::validate(new, resource);
+        if let Some(old) = old {
+            errors.extend(meta::validate_update(new, old));
+        }
+        errors.extend(kinds::validate(new, old, resource));
+        if resource.is_custom() {
+            errors.extend(schema::validate(&resource.schema, new, old));
+            if errors.is_empty() {
+                errors.extend(resource.rules.check(new, old));
+            }
+        }
+        errors
+    }
+
+    /// Writes an object to the store under the next revision.
+    pub(crate) fn keep(&mut self, resource: &Resource, mut object: Value) -> Result<Value, ApiError> {
+        if resource.group == "events.k8s.io" {
+            object = kinds::event::to_core(object);
+        }
+        let revision = self.store.next_revision().to_string();
+        meta::metadata(&mut object).insert("resourceVersion".into(), json!(revision));
+        let key = Key::new(meta::text(&object, "namespace"), meta::text(&object, "name"));
+        let bytes = encode::object(&object)?;
+        let storage = resource.storage();
+        self.store.put(&storage, key.clone(), bytes, meta::labels(&object));
+        self.noticed(&storage, &key, Some(&object));
+        Ok(object)
+    }
+
+    pub(crate) fn update(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        if call.name.is_empty() {
+            return Err(ApiError::method_not_allowed(call.resource.group_resource(), "update"));
+        }
+        let body = read_body(call)?;
+        meta::check_identity(&body, &call.resource, &call.namespace, &call.name)?;
+        if meta::text(&body, "name").is_empty() {
+            return Err(ApiError::bad_request("name must be provided"));
+        }
+        let mut warnings = Vec::new();
+        let Ok(stored) = self.stored(call) else {
+            return self.create_by_update(call, body, &mut warnings);
+        };
+        let old = self.read_as(call, &stored.bytes.clone())?;
+        let version = meta::text(&body, "resourceVersion");
+        if version.is_empty() && call.resource.is_custom() {
+            let detail = "must be specified for an update";
+            let error =
+                FieldError::new("metadata.resourceVersion", FieldErrorKind::Invalid, json!(0), detail);
+            return Err(ApiError::invalid(
+                &call.resource.group,
+                &call.resource.kind,
+                &call.name,
+                vec![error],
+            ));
+        }
+        let new = self.change(call, &old, body, &mut warnings, Ownership::Track)?;
+        Ok(Answer::json(200, encode_for(call, &new)?).with_warnings(warnings))
+    }
+
+    /// Few kinds may be created by an update; the others are not found.
+    fn create_by_update(
+        &mut self,
+        call: &Call,
+        body: Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<Answer, ApiError> {
+        let resource = &call.resource;
+        let creatable = resource.group == "rbac.authorization.k8s.io"
+            || resource.group == "coordination.k8s.io"
+            || resource.plural == "events";
+        if !creatable || !call.subresource.is_empty() {
+            return Err(ApiError::not_found(resource.group_resource(), &call.name));
+        }
+        let (created, _) = self.create_object(call, body, warnings)?;
+        Ok(Answer::json(201, encode_for(call, &created)?))
+    }
+
+    /// The common part of update and patch: `new` is what the client wants the object to be.
+    pub(crate) fn change(
+        &mut self,
+        call: &Call,
+        old: &Value,
+        mut new: Value,
+        warnings: &mut Vec<String>,
+        ownership: Ownership,
+    ) -> Result<Value, ApiError> {
+        let resource = call.resource.clone();
+        check_preconditions(call, old, &new)?;
+        new["apiVersion"] = json!(resource.api_version());
+        new["kind"] = json!(resource.kind);
+        keep_other_half(call, &mut new, old);
+        meta::keep_on_update(&mut new, old);
+        self.tidy(call, &mut new, warnings)?;
+        kinds::prepare_update(&mut new, old, &resource);
+        if resource.is_custom() && call.subresource.is_empty() && spec_differs(&new, old) {
+            let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
+            meta::metadata(&mut new).insert("generation".into(), json!(generation));
+        }
+        meta::metadata(&mut new).insert("resourceVersion".into(), old["metadata"]["resourceVersion"].clone());
+        if ownership == Ownership::Track {
+            let api_version = resource.api_version();
+            apply::update(Some(old), &mut new, &apply_context(call, &api_version));
+        }
+        apply::keep_times(old, &mut new);
+        if new == *old {
+            return Ok(new);
+        }
+        if meta::is_deleting(old) && meta::finalizers(&new).is_empty() {
+            return self.finish_deletion(call, old, new);
+        }
+        self.finish(call, Some(old), new).map(|(kept, _)| kept)
+    }
+
+    /// The last finalizer is gone from an object that was deleted.
+    fn finish_deletion(&mut self, call: &Call, old: &Value, mut new: Value) -> Result<Value, ApiError> {
+        self.admit(call, Some(old), &mut new, "update")?;
+        let errors = self.validate(&call.resource, Some(old), &new);
+        if !errors.is_empty() {
+            return Err(ApiError::invalid(&call.resource.group, &call.resource.kind, &call.name, errors));
+        }
+        if !call.query.dry_run()? {
+            self.discard(&call.resource, new.clone())?;
+        }
+        Ok(new)
+    }
+
+    pub(crate) fn patch(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        if call.name.is_empty() {
+            return Err(ApiError::method_not_allowed(call.resource.group_resource(), "patch"));
+        }
+        if call.query.get("force").is_some() && !call.content_type.starts_with("application/apply-patch") {
+            let detail = "may not be specified for non-apply patch";
+            let error = FieldError::bare("force", FieldErrorKind::Forbidden, detail);
+            return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", vec![error]));
+        }
+        let media_type = call.content_type.split(';').next().unwrap_or_default().trim();
+        if media_type.starts_with("application/apply-patch") {
+            return self.server_side_apply(call);
+        }
+        let stored = self.stored(call)?.bytes.clone();
+        let old = self.read_as(call, &stored)?;
+        let decoding = match FieldValidation::of(call)? {
+            FieldValidation::Ignore => patch::Decoding::Lenient,
+            FieldValidation::Warn | FieldValidation::Strict => patch::Decoding::Checked,
+        };
+        let new = match media_type {
+            "application/json-patch+json" => {
+                patch::json::apply(&old, &patch::json::decode(&call.body, decoding)?)?
+            }
+            "application/merge-patch+json" => {
+                patch::merge::apply(&old, &patch::merge::decode(&call.body, decoding)?)?
+            }
+            "application/strategic-merge-patch+json" if !call.resource.is_custom() => {
+                patch::strategic::apply(&old, &patch::strategic::decode(&call.body)?, &call.resource.schema)?
+            }
+            _ => return Err(unsupported_patch(call)),
+        };
+        meta::check_identity(&new, &call.resource, &call.namespace, &call.name)?;
+        let mut warnings = Vec::new();
+        let new = self.change(call, &old, new, &mut warnings, Ownership::Track)?;
+        Ok(Answer::json(200, encode_for(call, &new)?).with_warnings(warnings))
+    }
+
+    fn server_side_apply(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        if call.query.get("fieldManager").is_none() {
+            let detail = "is required for apply patch";
+            let error = FieldError::bare("fieldManager", FieldErrorKind::Required, detail);
+            return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", vec![error]));
+        }
+        let applied = read_patch(call)?;
+        meta::check_identity(&applied, &call.resource, &call.namespace, &call.name)?;
+        let mut warnings = Vec::new();
+        let mut wanted = applied.clone();
+        self.check_unknown(call, &mut wanted, &mut warnings)?;
+        let api_version = call.resource.api_version();
+        let context = apply_context(call, &api_version);
+        let force = call.query.flag("force");
+        let Ok(stored) = self.stored(call) else {
+            return self.create_by_apply(call, wanted, &context, force, warnings);
+        };
+        let old = self.read_as(call, &stored.bytes.clone())?;
+        check_preconditions(call, &old, &wanted)?;
+        let new = apply::apply(Some(&old), &wanted, &context, force)?;
+        let new = self.change(call, &old, new, &mut warnings, Ownership::Done)?;
+        Ok(Answer::json(200, encode_for(call, &new)?).with_warnings(warnings))
+    }
+
+    fn create_by_apply(
+        &mut self,
+        call: &Call,
+        applied: Value,
+        context: &apply::Context<'_>,
+        force: bool,
+        mut warnings: Vec<String>,
+    ) -> Result<Answer, ApiError> {
+        let resource = call.resource.clone();
+        if !call.subresource.is_empty() {
+            return Err(ApiError::not_found(resource.group_resource(), &call.name));
+        }
+        if !meta::text(&applied, "uid").is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                meta::text(&applied, "uid")
+            );
+            return Err(ApiError::conflict(resource.group_resource(), &call.name, why));
+        }
+        self.check_namespace(call, &call.name)?;
+        let mut object = apply::apply(None, &applied, context, force)?;
+        meta::metadata(&mut object).insert("name".into(), json!(call.name));
+        let uid = self.new_uid();
+        meta::prepare_create(&mut object, &call.namespace, &uid, call.now);
+        self.tidy(call, &mut object, &mut warnings)?;
+        if resource.status {
+            object.as_object_mut().map(|fields| fields.remove("status"));
+        }
+        kinds::prepare_create(&mut object, &resource);
+        if resource.is_custom() {
+            meta::metadata(&mut object).insert("generation".into(), json!(1));
+        }
+        let (created, _) = self.finish(call, None, object)?;
+        Ok(Answer::json(201, encode_for(call, &created)?).with_warnings(warnings))
+    }
+
+    /// Takes out what is unknown and puts in what is missing.
+    fn tidy(&self, call: &Call, object: &mut Value, warnings: &mut Vec<String>) -> Result<(), ApiError> {
+        self.check_unknown(call, object, warnings)?;
+        if call.resource.is_custom() {
+            schema::default(&call.resource.schema, object);
+        }
+        Ok(())
+    }
+
+    /// Takes out what is unknown, and refuses or warns as the client wants it.
+    fn check_unknown(
+        &self,
+        call: &Call,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), ApiError> {
+        let unknown = schema::prune(&call.resource.schema, object);
+        let texts: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+        match FieldValidation::of(call)? {
+            _ if texts.is_empty() => {}
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => texts.into_iter().for_each(|text| {
+                if !warnings.contains(&text) {
+                    warnings.push(text);
+                }
+            }),
+            FieldValidation::Strict => {
+                let kind = &call.resource.kind;
+                let version = &call.resource.version;
+                let list = texts.join(", ");
+                return Err(ApiError::bad_request(match call.resource.is_custom() {
+                    _ if call.verb == crate::request::Verb::Patch => {
+                        format!("error when patching: strict decoding error: {list}")
+                    }
+                    true => format!("strict decoding error: {list}"),
+                    false => format!(
+                        "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {list}"
+                    ),
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    fn name_object(&mut self, object: &mut Value, call: &Call) -> Result<(), ApiError> {
+        let prefix = meta::text(object, "generateName").to_owned();
+        if !meta::text(object, "name").is_empty() || prefix.is_empty() {
+            return Ok(());
+        }
+        // With the suffix, a generated name stays below the length of a label.
+        let prefix: String = prefix.chars().take(58).collect();
+        for _ in 0..GENERATE_NAME_TRIES {
+            let name = format!("{prefix}{}", self.new_suffix());
+            let key = Key::new(&call.namespace, &name);
+            if self.store.get(&call.resource.storage(), &key).is_none() {
+                meta::metadata(object).insert("name".into(), json!(name));
+                return Ok(());
+            }
+        }
+        Err(ApiError::already_exists(call.resource.group_resource(), &prefix))
+    }
+
+    /// An object goes only into a namespace that is there and stays.
+    fn check_namespace(&self, call: &Call, name: &str) -> Result<(), ApiError> {
+        let resource = &call.resource;
+        if !resource.namespaced {
+            return Ok(());
+        }
+        if call.namespace.is_empty() {
+            return Err(ApiError::bad_request("an empty namespace may not be set during creation"));
+        }
+        let namespaces = kinds::namespaces();
+        let Some(stored) = self.store.get(&namespaces, &Key::new("", &call.namespace)) else {
+            let what = crate::error::GroupResource { group: "", resource: "namespaces" };
+            return Err(ApiError::not_found(what, &call.namespace));
+        };
+        let namespace = encode::read(&stored.bytes)?;
+        if !meta::is_deleting(&namespace) {
+            return Ok(());
+        }
+        let why = format!(
+            "unable to create new content in namespace {} because it is being terminated",
+            call.namespace
+        );
+        let mut error = ApiError::forbidden(resource.group_resource(), name, why);
+        if let Some(details) = &mut error.details {
+            details.causes.push(crate::error::Cause {
+                reason: "NamespaceTerminating",
+                message: format!("namespace {} is being terminated", call.namespace),
+                field: "metadata.namespace".to_owned(),
+            });
+        }
+        Err(error)
+    }
+
+    /// Lets the extensions see a write.
+    pub(crate) fn admit(
+        &mut self,
+        call: &Call,
+        old: Option<&Value>,
+        new: &mut Value,
+        verb: &'static str,
+    ) -> Result<(), ApiError> {
+        let extensions = std::mem::take(&mut self.extensions);
+        let result = extensions.iter().try_for_each(|extension| {
+            let mut write = Write {
+                resource: &call.resource,
+                verb,
+                subresource: &call.subresource,
+                old,
+                new,
+                user: &call.user,
+                now: call.now,
+            };
+            extension.admit(&mut write, &Objects(self))
+        });
+        self.extensions = extensions;
+        result
+    }
+
+    /// What is stored, in the version of the call.
+    fn read_as(&self, call: &Call, bytes: &bytes::Bytes) -> Result<Value, ApiError> {
+        let mut object = encode::read(bytes)?;
+        if call.resource.group == "events.k8s.io" {
+            object = kinds::event::from_core(object);
+        }
+        object["apiVersion"] = json!(call.resource.api_version());
+        Ok(object)
+    }
+}
+
+/// What the managed fields of a write are worked out with.
+fn apply_context<'a>(call: &'a Call, api_version: &'a str) -> apply::Context<'a> {
+    let ignored = match (call.resource.status, call.subresource.as_str()) {
+        (true, "") => apply::FieldSet::of_fields(&[&["status"]]),
+        (true, "status") if call.resource.is_custom() => {
+            apply::FieldSet::of_fields(&[&["spec"], &["metadata"]])
+        }
+        (true, "status") => apply::FieldSet::of_fields(&[&["spec"]]),
+        _ => apply::FieldSet::default(),
+    };
+    apply::Context {
+        schema: &call.resource.schema,
+        api_version,
+        kind: &call.resource.kind,
+        manager: &call.manager,
+        subresource: &call.subresource,
+        now: call.now,
+        ignored,
+        empty: None,
+    }
+}
+
+/// Who sees to the managed fields of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ownership {
+    /// The change is an ordinary one: what differs belongs to who wrote it.
+    Track,
+    /// Server-side apply has seen to it.
+    Done,
+}
+
+/// A write to the status leaves the rest alone, and the other way round.
+fn keep_other_half(call: &Call, new: &mut Value, old: &Value) {
+    if !call.resource.status {
+        return;
+    }
+    if call.subresource == "status" {
+        let status = new.get("status").cloned();
+        let managed = new["metadata"].get("managedFields").cloned();
+        *new = old.clone();
+        let fields = new.as_object_mut();
+        fields.map(|fields| match status {
+            Some(status) => fields.insert("status".into(), status),
+            None => fields.remove("status"),
+        });
+        match managed {
+            Some(managed) => drop(meta::metadata(new).insert("managedFields".into(), managed)),
+            None => drop(meta::metadata(new).remove("managedFields")),
+        }
+    } else if let Some(fields) = new.as_object_mut() {
+        match old.get("status") {
+            Some(status) => drop(fields.insert("status".into(), status.clone())),
+            None => drop(fields.remove("status")),
+        }
+    }
+}
+
+fn check_preconditions(call: &Call, old: &Value, new: &Value) -> Result<(), ApiError> {
+    let what = call.resource.group_resource();
+    let (uid, version) = (meta::text(new, "uid"), meta::text(new, "resourceVersion"));
+    let (is_uid, is_version) = (meta::text(old, "uid"), meta::text(old, "resourceVersion"));
+    if !uid.is_empty() && uid != is_uid {
+        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {is_uid}");
+        return Err(ApiError::conflict(what, &call.name, why));
+    }
+    if !version.is_empty() && version != is_version {
+        return Err(ApiError::modified(what, &call.name));
+    }
+    Ok(())
+}
+
+/// Whether anything but metadata and status differs.
+fn spec_differs(new: &Value, old: &Value) -> bool {
+    let rest = |object: &Value| -> Vec<(String, Value)> {
+        let fields = object.as_object().into_iter().flatten();
+        fields
+            .filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status" | "apiVersion" | "kind"))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    };
+    rest(new) != rest(old)
+}
+
+fn read_body(call: &Call) -> Result<Value, ApiError> {
+    let media_type = call.content_type.split(';').next().unwrap_or_default().trim();
+    let object = match media_type {
+        "application/json" | "" => from_json(&call.body)?,
+        "application/yaml" => from_yaml(&call.body)?,
+        other => {
+            return Err(ApiError::unsupported_media_type(format!(
+                "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml (not {other})"
+            )));
+        }
+    };
+    if !object.is_object() {
+        return Err(ApiError::bad_request(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct (not {object})"
+        )));
+    }
+    for field in ["apiVersion", "kind"] {
+        // A body may leave out what the path says already; kubectl never does.
+        if object.get(field).is_some_and(|value| !value.is_string()) {
+            return Err(ApiError::bad_request(format!("couldn't get version/kind: {field} is not a string")));
+        }
+    }
+    Ok(object)
+}
+
+fn read_patch(call: &Call) -> Result<Value, ApiError> {
+    let value =
+        if call.content_type.contains("yaml") { from_yaml(&call.body)? } else { from_json(&call.body)? };
+    if !value.is_object() {
+        return Err(ApiError::bad_request("error decoding patch: the patch is not an object"));
+    }
+    Ok(value)
+}
+
+fn from_json(body: &[u8]) -> Result<Value, ApiError> {
+    serde_json::from_slice(body).map_err(|error| {
+        ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
+    })
+}
+
+fn from_yaml(body: &[u8]) -> Result<Value, ApiError> {
+    // JSON is YAML, and quicker read as what it is.
+    if let Ok(value) = serde_json::from_slice(body) {
+        return Ok(value);
+    }
+    let text =
+        std::str::from_utf8(body).map_err(|_| ApiError::bad_request("error decoding YAML: not UTF-8"))?;
+    serde_saphyr::from_str(text)
+        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))
+}
+
+fn unsupported_patch(call: &Call) -> ApiError {
+    let supported = match call.resource.is_custom() {
+        true => "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        false => {
+            "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"
+        }
+    };
+    ApiError::unsupported_media_type(format!(
+        "the body of the request was in an unknown format - accepted media types include: {supported}"
+    ))
+}
+
+fn encode_for(call: &Call, object: &Value) -> Result<bytes::Bytes, ApiError> {
+    let mut object = object.clone();
+    if call.resource.group == "events.k8s.io" && object["apiVersion"] == "v1" {
+        object = kinds::event::from_core(object);
+    }
+    encode::object(&object)
+}
