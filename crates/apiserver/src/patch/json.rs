@@ -89,7 +89,7 @@ fn rejected() -> ApiError {
         code: 422,
         reason: "Invalid",
         message: "the server rejected our request due to an error in our request".to_owned(),
-        details: Some(Details::default()),
+        details: Some(Box::default()),
     }
 }
 

@@ -103,7 +103,7 @@ fn are_objects(items: &[Value], patch: &[Value]) -> Result<bool, ApiError> {
             code: 422,
             reason: "Invalid",
             message: "the server rejected our request due to an error in our request".to_owned(),
-            details: Some(crate::error::Details::default()),
+            details: Some(Box::default()),
         });
     }
     if all.any(|item| go::type_of(item) != go::type_of(first)) {
