@@ -13,7 +13,7 @@ pub struct ApiError {
     /// The words for people.
     pub message: String,
     /// What it is about, if that is known.
-    pub details: Option<Details>,
+    pub details: Option<Box<Details>>,
 }
 
 /// What a refusal is about.
@@ -69,12 +69,12 @@ impl ApiError {
 
     fn about(mut self, what: GroupResource<'_>, name: &str) -> Self {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        self.details = Some(Details {
+        self.details = Some(Box::new(Details {
             name: some(name),
             group: some(what.group),
             kind: some(what.resource),
             ..Details::default()
-        });
+        }));
         self
     }
 
@@ -87,7 +87,7 @@ impl ApiError {
     pub fn no_such_path() -> Self {
         let mut error =
             Self::new(404, "NotFound", "the server could not find the requested resource".to_owned());
-        error.details = Some(Details::default());
+        error.details = Some(Box::default());
         error
     }
 
@@ -112,7 +112,7 @@ impl ApiError {
     /// 409: fields belong to other managers.
     pub fn apply_conflict(causes: Vec<Cause>, message: String) -> Self {
         let mut error = Self::new(409, "Conflict", message);
-        error.details = Some(Details { causes, ..Details::default() });
+        error.details = Some(Box::new(Details { causes, ..Details::default() }));
         error
     }
 
@@ -191,7 +191,7 @@ impl ApiError {
     pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         let mut error = Self::new(429, "TooManyRequests", message.into());
         error.details =
-            Some(Details { retry_after_seconds: Some(retry_after_seconds), ..Details::default() });
+            Some(Box::new(Details { retry_after_seconds: Some(retry_after_seconds), ..Details::default() }));
         error
     }
 
@@ -199,7 +199,7 @@ impl ApiError {
     pub fn internal(why: impl fmt::Display) -> Self {
         let mut error = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
         let cause = Cause { reason: "", message: why.to_string(), field: String::new() };
-        error.details = Some(Details { causes: vec![cause], ..Details::default() });
+        error.details = Some(Box::new(Details { causes: vec![cause], ..Details::default() }));
         error
     }
 

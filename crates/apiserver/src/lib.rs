@@ -5,6 +5,7 @@
 
 pub mod apply;
 pub mod auth;
+mod body;
 mod bootstrap;
 mod chores;
 mod delete;

@@ -143,7 +143,7 @@ impl Server {
         if revision > now {
             let mut error =
                 ApiError::timeout(format!("Too large resource version: {revision}, current: {now}"));
-            error.details = Some(Details {
+            error.details = Some(Box::new(Details {
                 causes: vec![Cause {
                     reason: "ResourceVersionTooLarge",
                     message: "Too large resource version".to_owned(),
@@ -151,7 +151,7 @@ impl Server {
                 }],
                 retry_after_seconds: Some(1),
                 ..Details::default()
-            });
+            }));
             return Err(error);
         }
         Ok(Some(revision))

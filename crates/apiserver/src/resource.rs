@@ -32,7 +32,7 @@ pub struct Resource {
     /// What its objects look like.
     pub schema: Arc<Schema>,
     /// What its objects must keep, beyond their form.
-    pub rules: Arc<CompiledRules>,
+    pub rules: Option<Arc<CompiledRules>>,
     /// Paths that field selectors may use, beside name and namespace: `.spec.profile`.
     pub selectable_fields: Vec<String>,
     /// What it does differently.

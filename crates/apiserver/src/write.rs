@@ -4,7 +4,9 @@
 //! keep. A write that changes nothing is not kept, and its answer has the old resourceVersion.
 
 use crate::{
-    apply, encode,
+    apply,
+    body::{read_body, read_patch, unsupported_patch},
+    encode,
     error::{ApiError, FieldError, FieldErrorKind},
     extension::{Objects, Write},
     kinds, meta, patch,
@@ -119,8 +121,8 @@ impl Server {
         errors.extend(kinds::validate(new, old, resource));
         if resource.is_custom() {
             errors.extend(schema::validate(&resource.schema, new, old));
-            if errors.is_empty() {
-                errors.extend(resource.rules.check(new, old));
+            if let Some(rules) = resource.rules.as_ref().filter(|_| errors.is_empty()) {
+                errors.extend(rules.check(new, old));
             }
         }
         errors
@@ -284,7 +286,7 @@ impl Server {
         let applied = read_patch(call)?;
         meta::check_identity(&applied, &call.resource, &call.namespace, &call.name)?;
         let mut warnings = Vec::new();
-        let mut wanted = applied.clone();
+        let mut wanted = applied;
         self.check_unknown(call, &mut wanted, &mut warnings)?;
         let api_version = call.resource.api_version();
         let context = apply_context(call, &api_version);
@@ -547,69 +549,6 @@ fn spec_differs(new: &Value, old: &Value) -> bool {
             .collect()
     };
     rest(new) != rest(old)
-}
-
-fn read_body(call: &Call) -> Result<Value, ApiError> {
-    let media_type = call.content_type.split(';').next().unwrap_or_default().trim();
-    let object = match media_type {
-        "application/json" | "" => from_json(&call.body)?,
-        "application/yaml" => from_yaml(&call.body)?,
-        other => {
-            return Err(ApiError::unsupported_media_type(format!(
-                "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml (not {other})"
-            )));
-        }
-    };
-    if !object.is_object() {
-        return Err(ApiError::bad_request(format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct (not {object})"
-        )));
-    }
-    for field in ["apiVersion", "kind"] {
-        // A body may leave out what the path says already; kubectl never does.
-        if object.get(field).is_some_and(|value| !value.is_string()) {
-            return Err(ApiError::bad_request(format!("couldn't get version/kind: {field} is not a string")));
-        }
-    }
-    Ok(object)
-}
-
-fn read_patch(call: &Call) -> Result<Value, ApiError> {
-    let value =
-        if call.content_type.contains("yaml") { from_yaml(&call.body)? } else { from_json(&call.body)? };
-    if !value.is_object() {
-        return Err(ApiError::bad_request("error decoding patch: the patch is not an object"));
-    }
-    Ok(value)
-}
-
-fn from_json(body: &[u8]) -> Result<Value, ApiError> {
-    serde_json::from_slice(body).map_err(|error| {
-        ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
-    })
-}
-
-fn from_yaml(body: &[u8]) -> Result<Value, ApiError> {
-    // JSON is YAML, and quicker read as what it is.
-    if let Ok(value) = serde_json::from_slice(body) {
-        return Ok(value);
-    }
-    let text =
-        std::str::from_utf8(body).map_err(|_| ApiError::bad_request("error decoding YAML: not UTF-8"))?;
-    serde_saphyr::from_str(text)
-        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))
-}
-
-fn unsupported_patch(call: &Call) -> ApiError {
-    let supported = match call.resource.is_custom() {
-        true => "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
-        false => {
-            "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"
-        }
-    };
-    ApiError::unsupported_media_type(format!(
-        "the body of the request was in an unknown format - accepted media types include: {supported}"
-    ))
 }
 
 fn encode_for(call: &Call, object: &Value) -> Result<bytes::Bytes, ApiError> {

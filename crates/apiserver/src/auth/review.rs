@@ -277,3 +277,6 @@ fn shown_spec(kind: &str, spec: &Value) -> Value {
     }
     Value::Object(shown)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use crate::{
     resource::{Nature, Resource},
-    schema::{self, CompiledRules, Schema},
+    schema::{self, Schema},
 };
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ fn resource(row: &Row) -> Resource {
         namespaced: row.namespaced,
         status: row.status,
         schema: Arc::new(schema),
-        rules: Arc::new(CompiledRules::default()),
+        rules: None,
         selectable_fields: own(row.selectable),
         nature: row.nature,
         from_definition: false,

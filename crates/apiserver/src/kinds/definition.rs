@@ -248,7 +248,7 @@ fn resources(object: &Value) -> Vec<Resource> {
                 namespaced: spec["scope"] == "Namespaced",
                 status: version["subresources"].get("status").is_some(),
                 schema: Arc::new(schema),
-                rules: Arc::new(rules),
+                rules: Some(Arc::new(rules)),
                 selectable_fields: selectable.map(|field| text(&field["jsonPath"])).collect(),
                 nature: Nature::Custom,
                 from_definition: true,

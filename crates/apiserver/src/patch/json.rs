@@ -3,7 +3,7 @@
 
 use super::{Decoding, must_be_object, read};
 use crate::apply::go;
-use crate::error::{ApiError, Details};
+use crate::error::ApiError;
 use serde_json::{Map, Value};
 
 /// How many operations a patch may have, as with a real server.

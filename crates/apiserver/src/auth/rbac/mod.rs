@@ -6,7 +6,7 @@ mod bootstrap;
 mod escalation;
 mod rule;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod validation;
 
 pub use aggregation::{Aggregation, aggregated_rules, collected_rules};
@@ -18,7 +18,7 @@ pub(super) use validation::{invalid, operator_errors, required, requirement_erro
 pub use validation::{set_defaults, validate, validate_name, validate_object};
 
 use super::{User, aggregate, quoted, text};
-use crate::error::{ApiError, Details, GroupResource};
+use crate::error::{ApiError, GroupResource};
 use binding::{Bindings, RoleRef};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -297,7 +297,8 @@ impl Rbac {
                 code: 403,
                 reason: "Forbidden",
                 message: format!("forbidden: {why}"),
-                details: Some(Details::default()),
+                // Details without anything in them, as the real server has it.
+                ..ApiError::no_such_path()
             },
         }
     }

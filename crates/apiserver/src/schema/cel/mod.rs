@@ -31,7 +31,7 @@ use std::sync::Arc;
 use walk::{Place, Walk};
 
 /// The rules of a schema, compiled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CompiledRules {
     schema: Arc<Schema>,
     tree: Option<Arc<Tree>>,

@@ -189,7 +189,7 @@ fn type_(rest: &mut &str) -> Type<'static> {
     let end = rest.find(['(', ',', ')']).unwrap_or(rest.len());
     let name = &rest[..end];
     *rest = &rest[end..];
-    let mut inner = |rest: &mut &str| {
+    let inner = |rest: &mut &str| {
         *rest = &rest[1..];
         Box::new(type_(rest))
     };
