@@ -33,6 +33,8 @@ impl Server {
             extensions: Vec::new(),
             entropy,
             root_ca: String::new(),
+            #[cfg(feature = "planted")]
+            planted: None,
         };
         for name in NAMESPACES {
             let mut namespace = json!({

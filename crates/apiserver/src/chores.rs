@@ -7,6 +7,7 @@ use crate::{
     auth::rbac,
     delete::{FOREGROUND, ORPHAN},
     encode, kinds, meta,
+    planted::Planted,
     resource::{Resource, StorageKey},
     server::Server,
     store::Key,
@@ -204,6 +205,9 @@ impl Server {
             }
             return;
         }
+        if self.has(Planted::GarbageStays) {
+            return;
+        }
         // Dependents of dependents go first, if that was wanted of the owner.
         self.delete_quietly(&resource, object, some_wait, now);
     }
@@ -220,8 +224,13 @@ impl Server {
             self.chores.dependents.get(&uid).into_iter().flatten().cloned().collect();
         let Some(resource) = self.resource_of(id) else { return };
         if finalizers.iter().any(|name| name == ORPHAN) {
-            for dependent in &dependents {
-                self.forget_owner(dependent, &uid);
+            for dependent in dependents
+                .iter()
+                .filter(|_| !self.has(Planted::OrphansCollected))
+                .cloned()
+                .collect::<Vec<_>>()
+            {
+                self.forget_owner(&dependent, &uid);
             }
             remove_finalizer(&mut object, ORPHAN);
             self.let_go(&resource, object);
@@ -239,7 +248,7 @@ impl Server {
                 .flatten()
                 .any(|owner| owner["uid"] == json!(uid) && owner["blockOwnerDeletion"] == json!(true))
         };
-        if dependents.iter().any(blocks) {
+        if dependents.iter().any(blocks) && !self.has(Planted::ForegroundDoesNotWait) {
             for dependent in dependents {
                 self.check_owners(&dependent, now);
             }

@@ -18,6 +18,7 @@ pub mod https;
 mod kinds;
 mod meta;
 pub mod patch;
+pub mod planted;
 mod read;
 mod request;
 pub mod resource;

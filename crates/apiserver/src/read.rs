@@ -3,6 +3,7 @@
 use crate::{
     encode::{self, Form},
     error::{ApiError, Cause, Details},
+    planted::Planted,
     selector::{FieldSelector, LabelSelector},
     server::{Answer, Call, Server},
     store::{Compacted, Key, Revision, Stored},
@@ -46,13 +47,14 @@ impl Server {
         let namespace = (!call.namespace.is_empty()).then_some(call.namespace.as_str());
         let selected = |key: &Key, stored: &Stored| -> Result<bool, ApiError> {
             let placed = namespace.is_none_or(|namespace| *key.namespace == *namespace);
-            if !placed || !labels.matches(&stored.labels) {
+            if !placed || !labels.matches(&stored.labels) && !self.has(Planted::LabelSelectorIgnored) {
                 return Ok(false);
             }
             Ok(fields.is_empty() || fields.matches(&encode::read(&stored.bytes)?))
         };
         let mut page = Page { call, limit, items: BytesMut::new(), count: 0, last: None, remaining: 0 };
         let kind = call.resource.storage();
+        let repeats = self.has(Planted::PageRepeatsLast);
         match at {
             At::Latest => {
                 for (key, stored) in self.store.list(&kind, namespace, after.as_ref()) {
@@ -67,9 +69,9 @@ impl Server {
             At::Exactly(revision) => {
                 let objects =
                     self.store.list_at(&kind, revision).map_err(|Compacted| list_too_old(&after))?;
-                for (key, stored) in
-                    objects.iter().filter(|(key, _)| after.as_ref().is_none_or(|after| *key > after))
-                {
+                for (key, stored) in objects.iter().filter(|(key, _)| {
+                    after.as_ref().is_none_or(|after| *key > after || repeats && *key == after)
+                }) {
                     if selected(key, stored)?
                         && !page.take(key, stored)?
                         && !(labels.is_empty() && fields.is_empty())
@@ -183,13 +185,16 @@ impl Server {
             (Some(true), _) | (None, None) => {
                 self.put_state_ahead(&mut watch)?;
                 if initial == Some(true) && watch.bookmarks {
-                    watch.ahead.push(watch::bookmark(&watch.resource, watch.seen, true));
+                    let place = if self.has(Planted::BookmarkTooEarly) { 0 } else { watch.ahead.len() };
+                    watch.ahead.insert(place, watch::bookmark(&watch.resource, watch.seen, true));
                 }
             }
             (Some(false), None) => {}
             (_, Some(revision)) => {
                 watch.seen = revision;
-                if self.store.changes_after(&watch.resource.storage(), revision).is_err() {
+                if self.has(Planted::ExpiredWatchGoesOn) {
+                    watch.seen = self.store.revision();
+                } else if self.store.changes_after(&watch.resource.storage(), revision).is_err() {
                     let error = watch::too_old(revision, self.store.revision());
                     watch.ahead.push(watch::frame("ERROR", error.to_status().to_string().as_bytes()));
                     watch.ended = true;

@@ -12,6 +12,7 @@ use crate::{
     error::ApiError,
     extension::Extension,
     kinds::Kinds,
+    planted::Planted,
     request::{self, Query, ResourceRoute, Route, Verb},
     resource::Resource,
     store::Store,
@@ -40,6 +41,8 @@ pub struct Server {
     pub(crate) entropy: Entropy,
     /// The CA bundle that every namespace gets as `kube-root-ca.crt`.
     pub(crate) root_ca: String,
+    #[cfg(feature = "planted")]
+    pub(crate) planted: Option<crate::planted::Planted>,
 }
 
 /// What is answered.
@@ -274,6 +277,9 @@ impl Server {
 
     /// Refuses what RBAC does not allow.
     pub(crate) fn authorize(&self, user: &User, attributes: &Attributes<'_>) -> Result<(), ApiError> {
+        if self.has(Planted::EverybodyMayEverything) {
+            return Ok(());
+        }
         self.rbac.check(user, attributes)
     }
 
@@ -286,7 +292,7 @@ impl Server {
     ) -> Result<(), ApiError> {
         let kind =
             (call.resource.group == rbac::GROUP).then(|| rbac::Kind::named(&call.resource.kind)).flatten();
-        let Some(kind) = kind else { return Ok(()) };
+        let Some(kind) = kind.filter(|_| !self.has(Planted::EscalationAllowed)) else { return Ok(()) };
         let write = rbac::Write {
             user: &call.user,
             kind,

@@ -6,6 +6,7 @@
 use crate::{
     encode::{self, Form},
     error::ApiError,
+    planted::Planted,
     resource::Resource,
     selector::{FieldSelector, LabelSelector},
     server::Server,
@@ -143,7 +144,17 @@ impl Server {
             .changes_after(&kind, watch.seen)
             .map_err(|_| too_old(watch.seen, self.store.revision()))?;
         for change in changes {
-            frames.extend(watch.frame(change)?);
+            if self.has(Planted::DeletionNotWatched) && change.kind == ChangeKind::Deleted {
+                continue;
+            }
+            let frame = watch.frame(change)?;
+            let left = |frame: &Bytes| {
+                frame.starts_with(b"{\"type\":\"DELETED\"") && change.kind != ChangeKind::Deleted
+            };
+            if self.has(Planted::LeavingSelectorNotTold) && frame.as_ref().is_some_and(left) {
+                continue;
+            }
+            frames.extend(frame);
         }
         watch.seen = self.store.revision();
         Ok(())

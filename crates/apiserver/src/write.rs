@@ -10,6 +10,7 @@ use crate::{
     error::{ApiError, FieldError, FieldErrorKind},
     extension::{Objects, Write},
     kinds, meta, patch,
+    planted::Planted,
     resource::Resource,
     schema,
     server::{Answer, Call, Server},
@@ -106,7 +107,7 @@ impl Server {
             let name = meta::text(&new, "name");
             return Err(ApiError::invalid(&resource.group, &resource.kind, name, errors));
         }
-        if call.query.dry_run()? {
+        if call.query.dry_run()? && !self.has(Planted::DryRunKept) {
             return Ok((new, false));
         }
         let kept = self.keep(&resource, new)?;
@@ -115,13 +116,15 @@ impl Server {
 
     fn validate(&self, resource: &Resource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
         let mut errors = meta::validate(new, resource);
-        if let Some(old) = old {
+        if let Some(old) = old.filter(|_| !self.has(Planted::NewFinalizerWhileDeleting)) {
             errors.extend(meta::validate_update(new, old));
         }
         errors.extend(kinds::validate(new, old, resource));
         if resource.is_custom() {
             errors.extend(schema::validate(&resource.schema, new, old));
-            if let Some(rules) = resource.rules.as_ref().filter(|_| errors.is_empty()) {
+            if let Some(rules) =
+                resource.rules.as_ref().filter(|_| errors.is_empty() && !self.has(Planted::RulesNotChecked))
+            {
                 errors.extend(rules.check(new, old));
             }
         }
@@ -201,24 +204,26 @@ impl Server {
         ownership: Ownership,
     ) -> Result<Value, ApiError> {
         let resource = call.resource.clone();
-        check_preconditions(call, old, &new)?;
+        self.check_preconditions(call, old, &new)?;
         new["apiVersion"] = json!(resource.api_version());
         new["kind"] = json!(resource.kind);
-        keep_other_half(call, &mut new, old);
+        if !self.has(Planted::StatusWrittenWithObject) {
+            keep_other_half(call, &mut new, old);
+        }
         meta::keep_on_update(&mut new, old);
         self.tidy(call, &mut new, warnings)?;
         kinds::prepare_update(&mut new, old, &resource);
-        if resource.is_custom() && call.subresource.is_empty() && spec_differs(&new, old) {
+        if resource.is_custom() && self.changes_generation(call, &new, old) {
             let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
             meta::metadata(&mut new).insert("generation".into(), json!(generation));
         }
         meta::metadata(&mut new).insert("resourceVersion".into(), old["metadata"]["resourceVersion"].clone());
-        if ownership == Ownership::Track {
+        if ownership == Ownership::Track && !self.has(Planted::OwnersNotTracked) {
             let api_version = resource.api_version();
             apply::update(Some(old), &mut new, &apply_context(call, &api_version));
         }
         apply::keep_times(old, &mut new);
-        if new == *old {
+        if new == *old && !self.has(Planted::UnchangedWriteKept) {
             return Ok(new);
         }
         if meta::is_deleting(old) && meta::finalizers(&new).is_empty() {
@@ -290,12 +295,12 @@ impl Server {
         self.check_unknown(call, &mut wanted, &mut warnings)?;
         let api_version = call.resource.api_version();
         let context = apply_context(call, &api_version);
-        let force = call.query.flag("force");
+        let force = call.query.flag("force") || self.has(Planted::ApplyAlwaysForced);
         let Ok(stored) = self.stored(call) else {
             return self.create_by_apply(call, wanted, &context, force, warnings);
         };
         let old = self.read_as(call, &stored.bytes.clone())?;
-        check_preconditions(call, &old, &wanted)?;
+        self.check_preconditions(call, &old, &wanted)?;
         let new = apply::apply(Some(&old), &wanted, &context, force)?;
         let new = self.change(call, &old, new, &mut warnings, Ownership::Done)?;
         Ok(Answer::json(200, encode_for(call, &new)?).with_warnings(warnings))
@@ -340,7 +345,7 @@ impl Server {
     /// Takes out what is unknown and puts in what is missing.
     fn tidy(&self, call: &Call, object: &mut Value, warnings: &mut Vec<String>) -> Result<(), ApiError> {
         self.check_unknown(call, object, warnings)?;
-        if call.resource.is_custom() {
+        if call.resource.is_custom() && !self.has(Planted::DefaultsLeftOut) {
             schema::default(&call.resource.schema, object);
         }
         Ok(())
@@ -353,6 +358,9 @@ impl Server {
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<(), ApiError> {
+        if self.has(Planted::UnknownFieldsKept) {
+            return Ok(());
+        }
         let unknown = schema::prune(&call.resource.schema, object);
         let texts: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
         match FieldValidation::of(call)? {
@@ -414,7 +422,7 @@ impl Server {
             return Err(ApiError::not_found(what, &call.namespace));
         };
         let namespace = encode::read(&stored.bytes)?;
-        if !meta::is_deleting(&namespace) {
+        if !meta::is_deleting(&namespace) || self.has(Planted::EndingNamespaceTakesMore) {
             return Ok(());
         }
         let why = format!(
@@ -455,6 +463,30 @@ impl Server {
         });
         self.extensions = extensions;
         result
+    }
+
+    /// Refuses a write that was meant for another object, or for an older one.
+    fn check_preconditions(&self, call: &Call, old: &Value, new: &Value) -> Result<(), ApiError> {
+        let what = call.resource.group_resource();
+        let (uid, version) = (meta::text(new, "uid"), meta::text(new, "resourceVersion"));
+        let (is_uid, is_version) = (meta::text(old, "uid"), meta::text(old, "resourceVersion"));
+        if !uid.is_empty() && uid != is_uid && !self.has(Planted::UidPreconditionIgnored) {
+            let why =
+                format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {is_uid}");
+            return Err(ApiError::conflict(what, &call.name, why));
+        }
+        if !version.is_empty() && version != is_version && !self.has(Planted::ConflictNotSeen) {
+            return Err(ApiError::modified(what, &call.name));
+        }
+        Ok(())
+    }
+
+    /// Whether a change makes a new generation: everything but metadata and status counts.
+    fn changes_generation(&self, call: &Call, new: &Value, old: &Value) -> bool {
+        if self.has(Planted::GenerationBumpedByStatus) {
+            return true;
+        }
+        call.subresource.is_empty() && spec_differs(new, old) && !self.has(Planted::GenerationNotBumped)
     }
 
     /// What is stored, in the version of the call.
@@ -523,20 +555,6 @@ fn keep_other_half(call: &Call, new: &mut Value, old: &Value) {
             None => drop(fields.remove("status")),
         }
     }
-}
-
-fn check_preconditions(call: &Call, old: &Value, new: &Value) -> Result<(), ApiError> {
-    let what = call.resource.group_resource();
-    let (uid, version) = (meta::text(new, "uid"), meta::text(new, "resourceVersion"));
-    let (is_uid, is_version) = (meta::text(old, "uid"), meta::text(old, "resourceVersion"));
-    if !uid.is_empty() && uid != is_uid {
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {is_uid}");
-        return Err(ApiError::conflict(what, &call.name, why));
-    }
-    if !version.is_empty() && version != is_version {
-        return Err(ApiError::modified(what, &call.name));
-    }
-    Ok(())
 }
 
 /// Whether anything but metadata and status differs.
