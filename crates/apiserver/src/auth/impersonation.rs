@@ -172,7 +172,9 @@ mod tests {
         path: None,
     };
 
-    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+    type Headers<'a> = &'a [(&'a str, &'a str)];
+
+    fn headers(pairs: Headers<'_>) -> HeaderMap {
         let pair = |(name, value): &(&str, &str)| {
             (HeaderName::try_from(*name).unwrap(), HeaderValue::from_str(value).unwrap())
         };
@@ -206,7 +208,7 @@ mod tests {
     #[test]
     fn the_one_acted_as_is_the_one_a_real_server_makes_of_the_headers() {
         let master = User::new("admin", ["system:masters"]);
-        let cases: [(&[(&str, &str)], &str, &[&str]); 6] = [
+        let cases: [(Headers<'_>, &str, &[&str]); 6] = [
             (&[("impersonate-user", "alice")], "alice", &["system:authenticated"]),
             (
                 &[("impersonate-user", "system:serviceaccount:x:y")],
@@ -232,10 +234,8 @@ mod tests {
         ];
         for (pairs, name, groups) in cases {
             let user = impersonated(&rbac(), &master, &headers(pairs), &REVIEW).unwrap().unwrap();
-            assert_eq!(
-                (user.name.as_str(), user.groups.as_slice()),
-                (name, groups.map_to_strings().as_slice())
-            );
+            let in_groups: Vec<&str> = user.groups.iter().map(String::as_str).collect();
+            assert_eq!((user.name.as_str(), in_groups.as_slice()), (name, groups));
         }
         let extra =
             [("impersonate-user", "a"), ("impersonate-extra-scopes%2fx", "b"), ("impersonate-uid", "9")];
@@ -244,22 +244,12 @@ mod tests {
         assert_eq!(impersonated(&rbac(), &master, &HeaderMap::new(), &REVIEW).unwrap(), None);
     }
 
-    trait MapToStrings {
-        fn map_to_strings(&self) -> Vec<String>;
-    }
-
-    impl MapToStrings for &[&str] {
-        fn map_to_strings(&self) -> Vec<String> {
-            self.iter().map(|text| (*text).to_owned()).collect()
-        }
-    }
-
     #[test]
     fn refusals_are_those_of_a_real_server() {
         let imp = User::service_account("auth-test", "imp", "");
         let nobody = User::new("nobody", ["system:authenticated"]);
         let alice = ("impersonate-user", "alice");
-        let cases: [(&User, &[(&str, &str)], &str); 7] = [
+        let cases: [(&User, Headers<'_>, &str); 7] = [
             (
                 &nobody,
                 &[alice],

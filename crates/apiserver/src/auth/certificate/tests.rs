@@ -187,7 +187,6 @@ fn nothing_prints_a_key() {
 /// `cargo test -p allotment-apiserver --release -- --ignored --nocapture keys_take` says how long.
 #[test]
 #[ignore = "a measurement"]
-#[expect(clippy::print_stdout, reason = "it is what the measurement is for")]
 fn keys_take_their_time() {
     for (kind, count) in [(KeyKind::Rsa2048, 20), (KeyKind::P256, 200)] {
         let mut times: Vec<_> = (0..count)

@@ -237,7 +237,7 @@ fn reviews_say_what_a_real_server_says() {
     assert_eq!((&good["authenticated"], &good["audiences"]), (&json!(true), &json!([ISSUER])));
     assert_eq!(good["user"]["username"], "system:serviceaccount:auth-test:bot");
     assert_eq!(status(json!({ "token": for_others, "audiences": ["a"] }))["audiences"], json!(["a"]));
-    let mut forged = plain.clone();
+    let mut forged = plain;
     forged.replace_range(forged.len() - 3.., "abc");
     let cases = [
         (
