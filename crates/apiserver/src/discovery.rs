@@ -163,10 +163,7 @@ impl Server {
             let model = format!("{}.{}", resource.group, resource.kind);
             let kind =
                 json!([{ "group": resource.group, "version": resource.version, "kind": resource.kind }]);
-            schemas[&model] = json!({
-                "type": "object", "x-kubernetes-group-version-kind": kind,
-                "x-kubernetes-preserve-unknown-fields": true,
-            });
+            schemas[&model] = openapi_schema(resource, &kind);
             paths[path] = json!({ "patch": {
                 "parameters": [{ "name": "fieldValidation", "in": "query", "schema": { "type": "string" } }],
                 "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": kind[0],
@@ -178,6 +175,23 @@ impl Server {
             "paths": paths, "components": { "schemas": schemas },
         }))
     }
+}
+
+/// What `kubectl explain` reads: the schema of a definition, with the fields that every object has.
+fn openapi_schema(resource: &Resource, kind: &Value) -> Value {
+    let Some(schema) = &resource.openapi else {
+        return json!({
+            "type": "object", "x-kubernetes-group-version-kind": kind, "x-kubernetes-preserve-unknown-fields": true,
+        });
+    };
+    let mut schema = (**schema).clone();
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    schema["properties"]["apiVersion"] = text("The version of the schema of this object.");
+    schema["properties"]["kind"] = text("The kind of this object.");
+    schema["properties"]["metadata"] =
+        json!({ "type": "object", "description": "Standard object's metadata." });
+    schema["x-kubernetes-group-version-kind"] = kind.clone();
+    schema
 }
 
 /// Where a kind is: `api/v1`, `apis/apps/v1`.

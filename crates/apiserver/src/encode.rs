@@ -40,13 +40,18 @@ pub(crate) enum Form {
     Whole,
     /// `PartialObjectMetadata`.
     Metadata,
+    /// A `Table`, for people.
+    Table,
 }
 
 impl Form {
-    /// What an `Accept` header asks for. Tables are not made here: clients fall back to whole objects.
+    /// What an `Accept` header asks for.
     pub(crate) fn of(accept: &str) -> Self {
         if accept.contains("as=PartialObjectMetadata") && accept.contains("g=meta.k8s.io") {
             return Self::Metadata;
+        }
+        if accept.contains("as=Table") && accept.contains("g=meta.k8s.io") {
+            return Self::Table;
         }
         Self::Whole
     }
@@ -113,6 +118,6 @@ mod tests {
             Form::of("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"),
             Form::Metadata
         );
-        assert_eq!(Form::of("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), Form::Whole);
+        assert_eq!(Form::of("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), Form::Table);
     }
 }

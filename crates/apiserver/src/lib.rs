@@ -28,6 +28,7 @@ pub mod selector;
 pub mod server;
 pub mod service;
 pub mod store;
+pub mod table;
 pub mod watch;
 mod write;
 

@@ -7,6 +7,7 @@ use crate::{
     selector::{FieldSelector, LabelSelector},
     server::{Answer, Call, Server},
     store::{Compacted, Key, Revision, Stored},
+    table,
     watch::{self, Watch},
 };
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -25,7 +26,13 @@ impl Server {
     pub(crate) fn get(&self, call: &Call) -> Result<Answer, ApiError> {
         self.check_not_in_future(call)?;
         let stored = self.stored(call)?;
-        Ok(Answer::json(200, encode::show(stored, &call.resource, call.form)?))
+        Ok(Answer::json(
+            200,
+            match call.form {
+                Form::Table => table::of_one(stored, &call.resource, call.now)?,
+                form => encode::show(stored, &call.resource, form)?,
+            },
+        ))
     }
 
     /// The object that a call is about.
@@ -177,6 +184,7 @@ impl Server {
             form: call.form,
             seen: self.store.revision(),
             ahead: Vec::new(),
+            started: call.now,
             bookmarks: call.query.flag("allowWatchBookmarks"),
             timeout_seconds: call.query.number("timeoutSeconds")?,
             ended: false,
@@ -209,7 +217,7 @@ impl Server {
         let mut ahead = Vec::new();
         for (key, stored) in self.store.list(&watch.resource.storage(), watch.namespace.as_deref(), None) {
             if watch.selects(stored, key)? {
-                ahead.push(watch::frame("ADDED", &encode::show(stored, &watch.resource, watch.form)?));
+                ahead.push(watch::frame("ADDED", &watch.show(stored)?));
             }
         }
         watch.ahead = ahead;
@@ -256,7 +264,13 @@ impl Page<'_> {
         if self.count > 0 {
             self.items.put_u8(b',');
         }
-        self.items.put_slice(&encode::item(stored, &self.call.resource, self.call.form)?);
+        if self.call.form == Form::Table {
+            let object = encode::read(&encode::show(stored, &self.call.resource, Form::Whole)?)?;
+            let row = table::row(&object, &self.call.resource, self.call.now);
+            self.items.put_slice(row.to_string().as_bytes());
+        } else {
+            self.items.put_slice(&encode::item(stored, &self.call.resource, self.call.form)?);
+        }
         self.count += 1;
         self.last = Some(key.clone());
         Ok(true)
@@ -273,8 +287,15 @@ impl Page<'_> {
                 metadata["remainingItemCount"] = json!(self.remaining);
             }
         }
+        if self.call.form == Form::Table {
+            let rows = format!("[{}]", String::from_utf8_lossy(&self.items));
+            let rows: Vec<Value> = serde_json::from_str(&rows).unwrap_or_default();
+            return Bytes::from(table::table(&self.call.resource, metadata, rows).to_string());
+        }
         let (api_version, kind) = match self.call.form {
-            Form::Whole => (self.call.resource.api_version(), self.call.resource.list_kind.clone()),
+            Form::Whole | Form::Table => {
+                (self.call.resource.api_version(), self.call.resource.list_kind.clone())
+            }
             Form::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList".to_owned()),
         };
         let head = format!(

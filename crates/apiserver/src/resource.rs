@@ -3,7 +3,9 @@
 use crate::{
     error::GroupResource,
     schema::{CompiledRules, Schema},
+    table::Column,
 };
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A kind in one version, as discovery shows it.
@@ -35,6 +37,10 @@ pub struct Resource {
     pub rules: Option<Arc<CompiledRules>>,
     /// Paths that field selectors may use, beside name and namespace: `.spec.profile`.
     pub selectable_fields: Vec<String>,
+    /// What `kubectl get` shows beside the name.
+    pub columns: Vec<Column>,
+    /// Its schema as OpenAPI has it, for `kubectl explain`.
+    pub openapi: Option<Arc<Value>>,
     /// What it does differently.
     pub nature: Nature,
     /// Whether it goes with a CustomResourceDefinition.

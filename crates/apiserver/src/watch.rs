@@ -11,8 +11,10 @@ use crate::{
     selector::{FieldSelector, LabelSelector},
     server::Server,
     store::{Change, ChangeKind, Revision, Stored},
+    table,
 };
 use bytes::{BufMut, Bytes, BytesMut};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -29,6 +31,8 @@ pub struct Watch {
     pub(crate) seen: Revision,
     /// What is sent before the history goes on.
     pub(crate) ahead: Vec<Bytes>,
+    /// When it began: ages in tables are told from there.
+    pub(crate) started: Timestamp,
     /// Whether the client understands bookmarks.
     pub bookmarks: bool,
     /// For how long the client wants it, in seconds.
@@ -52,6 +56,14 @@ impl Watch {
         self.labels.is_empty() && self.fields.is_empty() && self.name.is_none() && self.form == Form::Whole
     }
 
+    /// An object in the form that the client wants.
+    pub(crate) fn show(&self, stored: &Stored) -> Result<Bytes, ApiError> {
+        match self.form {
+            Form::Table => table::of_one(stored, &self.resource, self.started),
+            form => encode::show(stored, &self.resource, form),
+        }
+    }
+
     pub(crate) fn selects(&self, stored: &Stored, key: &crate::store::Key) -> Result<bool, ApiError> {
         if self.namespace.as_ref().is_some_and(|namespace| *key.namespace != **namespace)
             || self.name.as_ref().is_some_and(|name| *key.name != **name)
@@ -72,7 +84,7 @@ impl Watch {
             ChangeKind::Deleted => "DELETED",
         };
         if self.is_plain() {
-            let own = encode::show(&change.object, &self.resource, self.form)?;
+            let own = self.show(&change.object)?;
             // Shared by all watchers, unless this one sees another version of the kind.
             if own.as_ptr() == change.object.bytes.as_ptr() {
                 return Ok(Some(change.frame.get_or_init(|| frame(word(change.kind), &own)).clone()));
@@ -88,8 +100,8 @@ impl Watch {
         let after = change.kind != ChangeKind::Deleted && self.selects(&change.object, &change.key)?;
         let (kind, object) = match (before, after) {
             (false, false) => return Ok(None),
-            (false, true) => (ChangeKind::Added, encode::show(&change.object, &self.resource, self.form)?),
-            (true, true) => (ChangeKind::Modified, encode::show(&change.object, &self.resource, self.form)?),
+            (false, true) => (ChangeKind::Added, self.show(&change.object)?),
+            (true, true) => (ChangeKind::Modified, self.show(&change.object)?),
             (true, false) => (ChangeKind::Deleted, self.last_seen(change)?),
         };
         Ok(Some(frame(word(kind), &object)))
@@ -98,9 +110,9 @@ impl Watch {
     /// An object that is selected no longer is shown as it was, at the revision of the change.
     fn last_seen(&self, change: &Change) -> Result<Bytes, ApiError> {
         let Some(previous) = change.previous.as_ref().filter(|_| change.kind != ChangeKind::Deleted) else {
-            return encode::show(&change.object, &self.resource, self.form);
+            return self.show(&change.object);
         };
-        let mut object = encode::read(&encode::show(previous, &self.resource, self.form)?)?;
+        let mut object = encode::read(&self.show(previous)?)?;
         object["metadata"]["resourceVersion"] = json!(change.revision.to_string());
         encode::object(&object)
     }

@@ -9,6 +9,7 @@ use crate::{
     selector::is_dns_subdomain,
     server::Server,
     store::Key,
+    table::{Column, default_columns},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -224,6 +225,22 @@ fn condition(type_: &str, reason: &str, message: &str, now: Timestamp) -> Value 
     json!({ "type": type_, "status": "True", "reason": reason, "message": message, "lastTransitionTime": meta::time(now) })
 }
 
+/// The columns that a version asks for.
+fn columns(version: &Value) -> Vec<Column> {
+    let Some(list) = version["additionalPrinterColumns"].as_array() else { return default_columns() };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    list.iter()
+        .map(|column| Column {
+            name: text(&column["name"]),
+            type_: text(&column["type"]),
+            format: text(&column["format"]),
+            description: text(&column["description"]),
+            priority: column["priority"].as_i64().unwrap_or_default(),
+            path: text(&column["jsonPath"]),
+        })
+        .collect()
+}
+
 /// The kind of a definition, in each version that is served. It was checked before it was kept.
 fn resources(object: &Value) -> Vec<Resource> {
     let spec = &object["spec"];
@@ -250,6 +267,8 @@ fn resources(object: &Value) -> Vec<Resource> {
                 schema: Arc::new(schema),
                 rules: Some(Arc::new(rules)),
                 selectable_fields: selectable.map(|field| text(&field["jsonPath"])).collect(),
+                columns: columns(version),
+                openapi: Some(Arc::new(version["schema"]["openAPIV3Schema"].clone())),
                 nature: Nature::Custom,
                 from_definition: true,
             })
