@@ -54,11 +54,11 @@ impl Checker {
             (_, Value::Null) => {}
             (Shape::Map(map), Value::Object(fields)) => self.visit_fields(fields, &map),
             (Shape::Map(_), value) => {
-                self.refuse(format_args!("expected map, got &{{{}}}", go::plain(value)))
+                self.refuse(format_args!("expected map, got &{{{}}}", go::plain(value)));
             }
             (Shape::List(list), Value::Array(items)) => self.visit_items(items, &list),
             (Shape::List(_), value) => {
-                self.refuse(format_args!("expected list, got &{{{}}}", go::plain(value)))
+                self.refuse(format_args!("expected list, got &{{{}}}", go::plain(value)));
             }
             (Shape::Scalar(scalar), value) => self.visit_scalar(value, scalar),
         }

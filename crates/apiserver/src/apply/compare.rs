@@ -63,7 +63,8 @@ impl Comparison {
             Shape::Scalar(_) => {}
             Shape::List(list) => {
                 let (before, after) = (items_of(old), items_of(new));
-                if !list.atomic() && !(before.is_empty() && after.is_empty()) {
+                let empty = before.is_empty() && after.is_empty();
+                if !list.atomic() && !empty {
                     self.visit_items(before, after, list);
                     return false;
                 }
@@ -71,7 +72,8 @@ impl Comparison {
             Shape::Map(map) => {
                 let none = Map::new();
                 let (before, after) = (fields_of(old).unwrap_or(&none), fields_of(new).unwrap_or(&none));
-                if !map.atomic && !(before.is_empty() && after.is_empty()) {
+                let empty = before.is_empty() && after.is_empty();
+                if !map.atomic && !empty {
                     self.visit_fields(before, after, map);
                     return false;
                 }

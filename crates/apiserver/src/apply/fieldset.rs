@@ -198,7 +198,7 @@ impl FieldSet {
 
     fn write(&self, is_member: bool) -> Value {
         let mut fields = Map::new();
-        if is_member && !self.steps().is_empty() {
+        if is_member {
             fields.insert(".".to_owned(), Value::Object(Map::new()));
         }
         for element in self.steps() {
@@ -212,7 +212,7 @@ impl FieldSet {
     }
 
     fn write_text(&self, is_member: bool) -> String {
-        let own = (is_member && !self.steps().is_empty()).then(|| "\".\":{}".to_owned());
+        let own = is_member.then(|| "\".\":{}".to_owned());
         let below = self.steps().into_iter().map(|element| {
             let name = super::go::json(&Value::String(element.encode()));
             let below = self

@@ -94,18 +94,18 @@ fn merge_items(before: &[Value], after: &[Value], list: &ListShape<'_>) -> Vec<V
                 left += 1;
             }
         }
-        match new {
-            Some(new) => {
-                done.insert(new);
-                merged.extend(merge_item(&before, &after, new, list));
-                right += 1;
-                if shared.front().is_some_and(|next| *next == new) {
-                    shared.pop_front();
-                }
+        let Some(new) = new else {
+            // All items of the applied list are merged; those of the live one that are left were among them.
+            if left >= before.steps.len() {
+                return merged;
             }
-            None if left >= before.steps.len() => return merged,
-            // An item of both is left over only after it was merged, so this always gets on.
-            None => left += usize::from(old.is_some_and(|old| !done.contains(old))),
+            continue;
+        };
+        done.insert(new);
+        merged.extend(merge_item(&before, &after, new, list));
+        right += 1;
+        if shared.front().is_some_and(|next| *next == new) {
+            shared.pop_front();
         }
     }
 }

@@ -7,11 +7,12 @@
 //! puts back what the request may not write (such as the status, by a write to the object itself), and calls
 //! [`keep_times`] last.
 //!
-//! Values nest no deeper than `serde_json` reads them, so recursion is bounded.
+//! Objects that nest deeper than 120 levels are not tracked, and not applied, so recursion is bounded.
 
 mod check;
 mod collect;
 mod compare;
+pub(crate) mod depth;
 mod element;
 mod fieldset;
 pub(crate) mod go;
@@ -68,6 +69,9 @@ pub fn apply(
     ctx: &Context<'_>,
     force: bool,
 ) -> Result<Value, ApiError> {
+    if is_too_deep(applied) || live.is_some_and(is_too_deep) {
+        return Err(ApiError::bad_request("error decoding YAML: exceeded max depth"));
+    }
     let applied = match applied {
         Value::Object(_) => applied.clone(),
         Value::Null => json!({}),
@@ -111,8 +115,12 @@ pub fn apply(
 ///
 /// `old` is what is stored; nothing, or an object without a UID, if the write creates the object. If the client sends
 /// managed fields of its own they are taken as they are, and an empty list (or one empty entry) makes the server
-/// forget all owners. An object that does not fit its schema is not tracked.
+/// forget all owners. An object that does not fit its schema, or nests too deep, is not tracked.
 pub fn update(old: Option<&Value>, new: &mut Value, ctx: &Context<'_>) {
+    if is_too_deep(new) || old.is_some_and(is_too_deep) {
+        managed::take(new);
+        return;
+    }
     let empty = ctx.empty_object();
     let mut before = old.unwrap_or(&empty).clone();
     let mut managed = known_owners(&before, new, ctx);
@@ -138,6 +146,18 @@ fn known_owners(before: &Value, new: &Value, ctx: &Context<'_>) -> ManagedFields
         .filter(|managed| !managed.owners.is_empty())
         .or_else(|| ManagedFields::of(before).ok())
         .unwrap_or_default()
+}
+
+/// Managed fields aside: they nest deeper than the object.
+fn is_too_deep(object: &Value) -> bool {
+    let Some(fields) = object.as_object() else { return false };
+    let allowed = depth::MAX_DEPTH - 1;
+    fields.iter().any(|(name, value)| match (name.as_str(), value) {
+        ("metadata", Value::Object(metadata)) => metadata
+            .iter()
+            .any(|(name, value)| name != "managedFields" && depth::nests_deeper(value, allowed - 1)),
+        (_, value) => depth::nests_deeper(value, allowed),
+    })
 }
 
 impl Context<'_> {

@@ -45,7 +45,7 @@ fn remove_fields(fields: &Map<String, Value>, paths: &FieldSet, map: &MapShape<'
 }
 
 fn remove_below(value: &Value, step: &PathElement, paths: &FieldSet, node: Node<'_>) -> Value {
-    match paths.children.get(step).filter(|below| !below.is_empty()) {
+    match paths.children.get(step) {
         Some(below) => remove(value, below, node),
         None => value.clone(),
     }

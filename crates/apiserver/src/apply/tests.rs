@@ -3,7 +3,10 @@
 mod properties;
 pub(crate) mod replay;
 
-use super::{FieldSet, ManagedFields, keep_times};
+use super::{Context, FieldSet, ManagedFields, apply, keep_times, update};
+use crate::patch;
+use crate::schema::Schema;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 fn set(fields: Value) -> FieldSet {
@@ -28,6 +31,85 @@ fn every_shape_is_merged_as_on_a_real_server() {
 #[test]
 fn refusals_are_those_of_a_real_server() {
     replay::check(include_str!("tests/refusals.txt"));
+}
+
+/// A custom resource whose fields are taken apart, or are one value each.
+fn gadget(atomic: bool) -> Schema {
+    let (mut map, mut list) = (json!({"type": "object"}), json!({"type": "array"}));
+    if atomic {
+        map["x-kubernetes-map-type"] = json!("atomic");
+    } else {
+        list["x-kubernetes-list-type"] = json!("map");
+        list["x-kubernetes-list-map-keys"] = json!(["name"]);
+    }
+    let text = json!({"type": "string"});
+    let (mut m, mut o) = (map.clone(), map);
+    m["additionalProperties"] = text.clone();
+    o["properties"] = json!({"a": text, "b": text});
+    list["items"] = json!({"type": "object", "required": ["name"], "properties": {"name": text, "v": text}});
+    let spec = json!({"type": "object", "properties": {"m": m, "o": o, "l": list}});
+    Schema::from_json(&json!({"type": "object", "properties": {"spec": spec}})).unwrap()
+}
+
+/// Recorded on a CRD whose schema was changed in between.
+#[test]
+fn ownership_follows_a_schema_that_changes() {
+    let (granular, atomic) = (gadget(false), gadget(true));
+    let steps = [
+        ("a", &granular, json!({"m": {"k": "1"}, "o": {"a": "1"}, "l": [{"name": "n", "v": "1"}]})),
+        ("b", &granular, json!({"m": {"j": "1"}, "o": {"b": "1"}, "l": [{"name": "p"}]})),
+        ("c", &atomic, json!({"m": {"k": "1", "j": "1"}})),
+        ("a", &atomic, json!({"m": {"k": "1", "j": "1"}, "o": {"a": "1", "b": "1"}})),
+        ("updater", &atomic, json!({"m": {"k": "9"}})),
+        ("a", &granular, json!({"m": {"k": "9"}})),
+        ("b", &granular, json!({"m": {"q": "9"}})),
+    ];
+    let owners = [
+        vec![
+            json!({"f:l": {"k:{\"name\":\"n\"}": {".": {}, "f:name": {}, "f:v": {}}}, "f:m": {"f:k": {}}, "f:o": {"f:a": {}}}),
+        ],
+        vec![
+            json!({"f:l": {"k:{\"name\":\"n\"}": {".": {}, "f:name": {}, "f:v": {}}}, "f:m": {"f:k": {}}, "f:o": {"f:a": {}}}),
+            json!({"f:l": {"k:{\"name\":\"p\"}": {".": {}, "f:name": {}}}, "f:m": {"f:j": {}}, "f:o": {"f:b": {}}}),
+        ],
+        vec![
+            json!({"f:m": {}}),
+            json!({"f:l": {}, "f:m": {}, "f:o": {}}),
+            json!({"f:l": {}, "f:m": {}, "f:o": {}}),
+        ],
+        vec![json!({"f:m": {}}), json!({"f:m": {}, "f:o": {}}), json!({"f:l": {}, "f:m": {}, "f:o": {}})],
+        vec![json!({"f:o": {}}), json!({"f:l": {}, "f:o": {}}), json!({"f:m": {}})],
+        vec![json!({"f:m": {"f:k": {}}}), json!({"f:l": {}, "f:o": {}}), json!({"f:m": {}})],
+        vec![json!({"f:m": {"f:k": {}}}), json!({"f:m": {"f:q": {}}}), json!({"f:m": {}})],
+    ];
+    let mut live: Option<Value> = None;
+    for (second, ((manager, schema, spec), owners)) in (1..).zip(steps.into_iter().zip(owners)) {
+        let ctx = Context {
+            schema,
+            api_version: "example.com/v1",
+            kind: "Gadget",
+            manager,
+            subresource: "",
+            now: Timestamp::from_second(second).unwrap(),
+            ignored: FieldSet::default(),
+            empty: None,
+        };
+        let sent = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "x"}, "spec": spec});
+        let mut object = match (manager, &live) {
+            ("updater", Some(live)) => {
+                let mut object = patch::merge::apply(live, &sent).unwrap();
+                update(Some(live), &mut object, &ctx);
+                object
+            }
+            _ => apply(live.as_ref(), &sent, &ctx, false).unwrap(),
+        };
+        object["metadata"]["uid"] = json!("u");
+        let entries = object["metadata"]["managedFields"].as_array().unwrap();
+        let found: Vec<Value> = entries.iter().map(|entry| entry["fieldsV1"]["f:spec"].clone()).collect();
+        assert_eq!(found, owners, "request {second}");
+        live = Some(object);
+    }
+    assert_eq!(live.unwrap()["spec"], json!({"m": {"j": "1", "k": "9", "q": "9"}}));
 }
 
 #[test]
@@ -91,4 +173,36 @@ fn a_new_time_alone_is_no_change() {
     let mut changed = object("2026-01-02T00:00:00Z", 2);
     keep_times(&old, &mut changed);
     assert_eq!(changed, object("2026-01-02T00:00:00Z", 2));
+}
+
+#[test]
+fn what_nests_too_deep_is_neither_tracked_nor_applied() {
+    let schema = Schema { preserve_unknown_fields: true, ..Schema::default() };
+    let ctx = Context {
+        schema: &schema,
+        api_version: "v1",
+        kind: "Deep",
+        manager: "m",
+        subresource: "",
+        now: Timestamp::UNIX_EPOCH,
+        ignored: FieldSet::default(),
+        empty: None,
+    };
+    let object = |levels: usize| {
+        let nest = |below| Value::Object([("a".to_owned(), below)].into_iter().collect());
+        let deep = (0..levels).fold(json!(1), |below, _| nest(below));
+        json!({"apiVersion": "v1", "kind": "Deep", "metadata": {"name": "x"}, "deep": deep})
+    };
+    let mut fits = object(119);
+    update(None, &mut fits, &ctx);
+    assert!(fits["metadata"]["managedFields"].is_array());
+    let text = json!({"items": [fits]}).to_string();
+    assert!(serde_json::from_str::<Value>(&text).is_ok(), "what is stored can be read");
+    assert!(apply(Some(&fits), &object(119), &ctx, false).is_ok());
+
+    let mut deep = object(500);
+    update(None, &mut deep, &ctx);
+    assert!(deep["metadata"].get("managedFields").is_none());
+    let refused = apply(None, &object(500), &ctx, false).unwrap_err();
+    assert_eq!((refused.code, refused.message.as_str()), (400, "error decoding YAML: exceeded max depth"));
 }

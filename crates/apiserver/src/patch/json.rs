@@ -2,12 +2,16 @@
 //! of one that is not there copies null, and indices below zero count from the end.
 
 use super::{Decoding, must_be_object, read};
+use crate::apply::depth::{MAX_DEPTH, nests_deeper};
 use crate::apply::go;
 use crate::error::ApiError;
 use serde_json::{Map, Value};
 
 /// How many operations a patch may have, as with a real server.
 const MAX_OPERATIONS: usize = 10_000;
+
+/// How much a patch may copy, as with a real server: an object that is copied into itself doubles every time.
+const MAX_COPIED_BYTES: usize = 3 << 20;
 
 /// Reads the body of a request.
 pub fn decode(body: &[u8], decoding: Decoding) -> Result<Value, ApiError> {
@@ -77,8 +81,9 @@ pub fn unknown_fields(patch: &Value) -> Vec<String> {
 /// ```
 pub fn apply(target: &Value, patch: &Value) -> Result<Value, ApiError> {
     let mut document = target.clone();
+    let mut copied_bytes = 0;
     for operation in patch.as_array().map_or(&[] as &[Value], Vec::as_slice) {
-        perform(&mut document, operation).ok_or_else(rejected)?;
+        perform(&mut document, operation, &mut copied_bytes).ok_or_else(rejected)?;
     }
     must_be_object(document)
 }
@@ -94,7 +99,7 @@ fn rejected() -> ApiError {
 }
 
 /// Nothing if the operation does not apply.
-fn perform(document: &mut Value, operation: &Value) -> Option<()> {
+fn perform(document: &mut Value, operation: &Value, copied_bytes: &mut usize) -> Option<()> {
     let text = |name: &str| operation.get(name).and_then(Value::as_str);
     let value = operation.get("value");
     let path = text("path")?;
@@ -108,6 +113,10 @@ fn perform(document: &mut Value, operation: &Value) -> Option<()> {
         }
         "copy" => {
             let value = get(document, text("from")?)?.cloned().unwrap_or_default();
+            *copied_bytes += value.to_string().len();
+            if *copied_bytes > MAX_COPIED_BYTES {
+                return None;
+            }
             add(document, path, value)
         }
         "test" => {
@@ -119,6 +128,11 @@ fn perform(document: &mut Value, operation: &Value) -> Option<()> {
 }
 
 fn add(document: &mut Value, path: &str, value: Value) -> Option<()> {
+    // Operation by operation an object could get deeper than anybody can read.
+    let levels = MAX_DEPTH.checked_sub(path.matches('/').count())?;
+    if nests_deeper(&value, levels) {
+        return None;
+    }
     let (container, key) = find(document, path)?;
     match container {
         Container::Object(fields) => {
@@ -140,6 +154,10 @@ fn replace(document: &mut Value, path: &str, value: Value) -> Option<()> {
         }
         *document = value;
         return Some(());
+    }
+    let levels = MAX_DEPTH.checked_sub(path.matches('/').count())?;
+    if nests_deeper(&value, levels) {
+        return None;
     }
     match find(document, path)? {
         (Container::Object(fields), key) => {

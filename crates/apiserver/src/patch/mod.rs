@@ -3,8 +3,8 @@
 //! Each has a `decode` for the body of a request and an `apply` that makes a new object of an old one. What is
 //! refused, and in which words, is what a real server does; see [`Decoding`] for the part that depends on the request.
 //!
-//! Bodies nest no deeper than `serde_json` reads them (128 levels; a real server reads 10,000), so recursion is
-//! bounded.
+//! Bodies nest no deeper than `serde_json` reads them (127 levels; a real server reads 10,000), and a JSON patch makes
+//! nothing deeper than 120, so recursion is bounded.
 
 pub mod json;
 pub mod merge;

@@ -2,7 +2,7 @@
 
 use super::{Decoding, json, read};
 use crate::apply::tests::replay;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn json_patches_do_what_they_do_on_a_real_server() {
@@ -56,6 +56,19 @@ fn json_that_is_too_deep_is_refused() {
     assert_eq!(read(deep.as_bytes()).unwrap_err(), "exceeded max depth");
     let deep = "{\"a\":".repeat(10_000) + "1" + &"}".repeat(10_000);
     assert_eq!(read(deep.as_bytes()).unwrap_err(), "exceeded max depth");
+}
+
+#[test]
+fn operations_cannot_make_an_object_too_deep_or_too_large() {
+    let deeper: Vec<Value> =
+        (1..200).map(|level| json!({"op": "add", "path": "/a".repeat(level), "value": {}})).collect();
+    let refused = json::apply(&json!({}), &json!(deeper)).unwrap_err();
+    assert_eq!((refused.code, refused.reason), (422, "Invalid"));
+    assert!(json::apply(&json!({}), &json!(deeper[..100])).is_ok());
+
+    let double = vec![json!({"op": "copy", "from": "/a", "path": "/a/-"}); 100];
+    let refused = json::apply(&json!({"a": ["x".repeat(1000)]}), &json!(double)).unwrap_err();
+    assert_eq!((refused.code, refused.reason), (422, "Invalid"));
 }
 
 #[test]

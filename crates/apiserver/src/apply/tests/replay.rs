@@ -354,7 +354,7 @@ fn as_typed(object: &mut Value, empty: &Value) {
         _ => false,
     };
     let drop = |fields: &mut Map<String, Value>| {
-        fields.retain(|name, value| name == "managedFields" || !is_empty(value))
+        fields.retain(|name, value| name == "managedFields" || !is_empty(value));
     };
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         drop(metadata);
