@@ -29,8 +29,14 @@ pub(crate) enum Command {
         output: Format,
     },
     /// Show the product working, in a landscape of its own
-    #[command(after_help = "Example:\n  allotment demo")]
-    Demo,
+    #[command(
+        after_help = "Examples:\n  allotment demo\n  allotment demo --real    # on kube-apiserver and gardener-apiserver, built with Go"
+    )]
+    Demo {
+        /// On the real API servers, not on the embedded ones; needs Go and a checkout
+        #[arg(long)]
+        real: bool,
+    },
     /// Measure what things cost: calls and bytes first, seconds as ratios
     #[command(after_help = "Example:\n  allotment bench -o json | jq '.[] | select(.ratio > 1)'")]
     Bench {

@@ -3,7 +3,8 @@
 use crate::Outcome;
 use std::{
     error::Error,
-    io::Write,
+    fmt,
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -15,6 +16,18 @@ pub struct Kubectl {
     kubeconfig: PathBuf,
     namespace: Option<String>,
 }
+
+/// There is no kubectl to try with.
+#[derive(Clone, Copy, Debug)]
+pub struct NoKubectl;
+
+impl fmt::Display for NoKubectl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("kubectl is not installed, and Go, which would build one, is not either")
+    }
+}
+
+impl Error for NoKubectl {}
 
 /// What kubectl said.
 #[derive(Clone, Debug)]
@@ -53,7 +66,12 @@ impl Kubectl {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("cannot run {}: {error}", self.program.display()))?;
+            .map_err(|error| -> Box<dyn Error + Send + Sync> {
+                match error.kind() {
+                    ErrorKind::NotFound => NoKubectl.into(),
+                    _ => format!("cannot run {}: {error}", self.program.display()).into(),
+                }
+            })?;
         if let Some(mut stdin) = process.stdin.take() {
             stdin.write_all(input.as_bytes())?;
         }

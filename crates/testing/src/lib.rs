@@ -15,15 +15,19 @@
 //! }
 //! ```
 //!
-//! The real landscape is found by `ALLOTMENT_LANDSCAPE`, else it is built and started once, when the first test wants it,
-//! and stopped after the last. Where it cannot be had for want of Go, its tests are skipped and say so.
+//! The embedded landscape is there at once. The real one is found by `ALLOTMENT_LANDSCAPE`, else it is built and started
+//! once, when the first test wants it, and stopped after the last. Where it cannot be had for want of Go, its tests are
+//! skipped and say so.
 
 mod kubectl;
 
 pub use allotment_garden::landscape::{Landscape, Plot};
-pub use kubectl::{Kubectl, Said};
+pub use kubectl::{Kubectl, NoKubectl, Said};
 
-use allotment_garden::landscape::{RealLandscape, Unavailable};
+use allotment_garden::{
+    embedded::{EmbeddedError, EmbeddedLandscape},
+    landscape::{RealLandscape, Unavailable},
+};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::{error::Error, pin::Pin, process::ExitCode, sync::Arc};
 use tokio::{runtime::Runtime, sync::OnceCell};
@@ -40,18 +44,30 @@ pub struct Case {
     pub name: &'static str,
     /// What it does.
     pub run: fn(Landscape) -> Running,
+    /// Why it is not tried on the embedded landscape, which then must be in the table of what that does differently.
+    pub only_real: Option<&'static str>,
+}
+
+impl Case {
+    /// The same, not tried on the embedded landscape.
+    #[must_use]
+    pub fn only_on_real(mut self, why: &'static str) -> Self {
+        self.only_real = Some(why);
+        self
+    }
 }
 
 /// Makes a [`Case`] of an `async fn(Landscape) -> Outcome`, named with its module or without.
 #[macro_export]
 macro_rules! case {
     ($name:ident) => {
-        $crate::Case { name: stringify!($name), run: |landscape| Box::pin($name(landscape)) }
+        $crate::Case { name: stringify!($name), run: |landscape| Box::pin($name(landscape)), only_real: None }
     };
     ($module:ident :: $name:ident) => {
         $crate::Case {
             name: concat!(stringify!($module), "::", stringify!($name)),
             run: |landscape| Box::pin($module::$name(landscape)),
+            only_real: None,
         }
     };
 }
@@ -59,26 +75,39 @@ macro_rules! case {
 /// Real shoot API servers: two, so that mixing up two Shoots can show.
 const SHOOT_SERVERS: usize = 2;
 
-/// The real landscape of this process.
+/// The landscapes of this process.
 struct Shared {
     runtime: Runtime,
+    embedded: OnceCell<Result<EmbeddedLandscape, EmbeddedError>>,
     real: OnceCell<Result<RealLandscape, Unavailable>>,
 }
 
 impl Shared {
+    fn on_embedded(&self, case: &Case) -> Result<Completion, Failed> {
+        self.runtime.block_on(async {
+            match self.embedded.get_or_init(EmbeddedLandscape::start).await {
+                Ok(embedded) => run_case(case, embedded.landscape.clone()).await,
+                Err(error) => Err(Failed::from(error.to_string())),
+            }
+        })
+    }
+
     fn on_real(&self, case: &Case) -> Result<Completion, Failed> {
         self.runtime.block_on(async {
             match self.real.get_or_init(|| RealLandscape::find_or_start(SHOOT_SERVERS)).await {
-                Ok(real) => {
-                    (case.run)(real.landscape.clone())
-                        .await
-                        .map_err(|error| Failed::from(error.to_string()))?;
-                    Ok(Completion::Completed)
-                }
+                Ok(real) => run_case(case, real.landscape.clone()).await,
                 Err(missing @ Unavailable::GoMissing) => Ok(Completion::ignored_with(missing)),
                 Err(error) => Err(Failed::from(error.to_string())),
             }
         })
+    }
+}
+
+async fn run_case(case: &Case, landscape: Landscape) -> Result<Completion, Failed> {
+    match (case.run)(landscape).await {
+        Ok(()) => Ok(Completion::Completed),
+        Err(error) if error.is::<NoKubectl>() => Ok(Completion::ignored_with(error)),
+        Err(error) => Err(Failed::from(error.to_string())),
     }
 }
 
@@ -92,19 +121,23 @@ pub fn run(cases: Vec<Case>) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("cannot start: {error}")),
     };
-    let shared = Arc::new(Shared { runtime, real: OnceCell::new() });
-    let trials = cases
-        .into_iter()
-        .map(|case| {
-            let shared = shared.clone();
-            Trial::ignorable_test(format!("real::{}", case.name), move || shared.on_real(&case))
-        })
-        .collect();
+    let shared = Arc::new(Shared { runtime, embedded: OnceCell::new(), real: OnceCell::new() });
+    let mut trials = Vec::new();
+    for case in cases.into_iter().map(Arc::new) {
+        if case.only_real.is_none() {
+            let (shared, case) = (shared.clone(), case.clone());
+            let name = format!("embedded::{}", case.name);
+            trials.push(Trial::ignorable_test(name, move || shared.on_embedded(&case)));
+        }
+        let shared = shared.clone();
+        trials.push(Trial::ignorable_test(format!("real::{}", case.name), move || shared.on_real(&case)));
+    }
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
-    if let Some(Shared { runtime, real }) = Arc::into_inner(shared)
-        && let Some(Ok(real)) = real.into_inner()
-    {
-        runtime.block_on(real.stop());
+    if let Some(Shared { runtime, embedded, real }) = Arc::into_inner(shared) {
+        if let Some(Ok(real)) = real.into_inner() {
+            runtime.block_on(real.stop());
+        }
+        drop(embedded);
     }
     conclusion.exit_code()
 }

@@ -2,78 +2,104 @@
 
 use crate::output;
 use allotment_garden::{
+    embedded::EmbeddedLandscape,
     gardenlet::{Gardenlet, Script, Scripts},
-    landscape::{RealLandscape, Unavailable},
+    landscape::{Landscape, RealLandscape, Unavailable},
 };
 use anyhow::{Context, Result};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+use std::time::{Duration, Instant};
 use tokio::{runtime::Runtime, signal};
 
 /// Slow enough to watch a Shoot grow.
 const STEP_MILLISECONDS: u64 = 2000;
 
-pub(crate) fn run() -> Result<()> {
-    Runtime::new().context("cannot start the runtime")?.block_on(demo())
+/// The namespace that the examples name.
+const EXAMPLE_NAMESPACE: &str = "cluster-operator";
+
+pub(crate) fn run(real: bool) -> Result<()> {
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    if real { runtime.block_on(on_real()) } else { runtime.block_on(on_embedded()) }
 }
 
-async fn demo() -> Result<()> {
-    output::note(
-        "Starting a garden and a control plane (the first time, the servers are built, which takes minutes) ...",
-    );
+async fn on_embedded() -> Result<()> {
+    let started = Instant::now();
+    let embedded = EmbeddedLandscape::start().await?;
+    show(&embedded.landscape, "This process is", started).await
+}
+
+async fn on_real() -> Result<()> {
+    let started = Instant::now();
+    output::note("Starting the real API servers (the first time they are built, which takes minutes) ...");
     let real = tokio::select! {
         real = RealLandscape::find_or_start(1) => real.map_err(explain)?,
         _ = signal::ctrl_c() => return Ok(()),
     };
-    real.landscape.install_crds().await?;
-    let scripts = Scripts::with_default(Script { step_milliseconds: STEP_MILLISECONDS, ..Script::default() });
-    let gardenlet = Gardenlet::new(real.landscape.garden.clone(), real.landscape.servers.clone(), scripts);
-    let running = gardenlet.start(None);
-    output::print(&welcome(&real))?;
-    signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
-    output::note("Stopping ...");
-    drop(running);
+    let shown = show(&real.landscape, "Real API servers are", started).await;
     real.stop().await;
-    Ok(())
+    shown
 }
 
 fn explain(error: Unavailable) -> anyhow::Error {
     match error {
         error @ Unavailable::GoMissing => anyhow::Error::new(error)
-            .context("the demo runs on the real API servers: install Go 1.26 or newer, then try again"),
+            .context("--real needs Go 1.26 or newer; without --real the demo needs nothing"),
         error => error.into(),
     }
 }
 
-fn welcome(real: &RealLandscape) -> String {
-    let manifest = &real.manifest;
-    let (kubectl, garden) = (manifest.kubectl.display(), manifest.garden.kubeconfig.display());
-    let control_plane = manifest.control_plane.kubeconfig.display();
-    let namespace = &manifest.namespace;
+/// Sets the scene, says what there is, and waits for Ctrl-C.
+async fn show(landscape: &Landscape, what: &str, started: Instant) -> Result<()> {
+    landscape.install_crds().await?;
+    let namespace =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": EXAMPLE_NAMESPACE } });
+    Api::<Namespace>::all(landscape.control_plane.clone())
+        .patch(EXAMPLE_NAMESPACE, &PatchParams::apply("allotment-demo"), &Patch::Apply(namespace))
+        .await
+        .with_context(|| format!("cannot make the namespace {EXAMPLE_NAMESPACE}"))?;
+    let scripts = Scripts::with_default(Script { step_milliseconds: STEP_MILLISECONDS, ..Script::default() });
+    let gardenlet = Gardenlet::new(landscape.garden.clone(), landscape.servers.clone(), scripts);
+    let running = gardenlet.start(None);
+    output::print(&welcome(landscape, what, started.elapsed()))?;
+    signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
+    output::note("Stopping ...");
+    drop(running);
+    Ok(())
+}
+
+fn welcome(landscape: &Landscape, what: &str, time: Duration) -> String {
+    let (kubectl, garden) = (landscape.kubectl.display(), landscape.garden_kubeconfig.display());
+    let control_plane = landscape.control_plane_kubeconfig.display();
     format!(
         "
-A garden and a control plane are running, ready after {seconds:.1} seconds.
+{what} a control plane and a garden with a pool of accounts, ready after {seconds:.1} seconds.
 
-  the garden         {garden}
   the control plane  {control_plane}
+  the garden         {garden}
 
 Look around:
-  alias garden='{kubectl} --kubeconfig {garden} -n {namespace}'
   alias control='{kubectl} --kubeconfig {control_plane}'
+  alias garden='{kubectl} --kubeconfig {garden} -n garden-kyma'
   garden get credentialsbindings --show-labels      # the pool of accounts
   control api-resources --categories=allotment      # what tenants write
   control explain clusters.operator.kyma-project.io.spec.infrastructure
 
-Watch a Shoot grow, and fail one:
+Watch a Shoot grow, and have it fail:
   garden apply -f landscape/manifests/shoots/aws.yaml
   garden get shoots --watch
   garden annotate shoot s-aws --overwrite gardenlet.allotment.dev/script='{{\"fail\": {{\"codes\": [\"ERR_INFRA_QUOTA_EXCEEDED\"]}}}}' gardener.cloud/operation=reconcile
 
-Ask for a cluster (the operators that answer are not there yet: the request waits):
-  control create namespace cluster-operator
-  control apply -f examples/cluster.yaml
+Ask for a cluster (the operators that answer are not there yet, so the request waits):
+  control apply -f examples/
   control get allotment -A
 
 Ctrl-C stops everything and leaves nothing behind.
 ",
-        seconds = manifest.ready_seconds,
+        seconds = time.as_secs_f64(),
     )
 }

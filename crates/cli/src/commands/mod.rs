@@ -12,7 +12,7 @@ use anyhow::Result;
 pub(crate) fn run(args: Args) -> Result<()> {
     match args.command {
         Command::Crds { group, output } => crds::run(&group, output),
-        Command::Demo => demo::run(),
+        Command::Demo { real } => demo::run(real),
         Command::Bench { results, output } => bench::run(&results, output),
         Command::Completion { shell } => completion::run(shell),
     }
