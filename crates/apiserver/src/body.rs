@@ -65,3 +65,27 @@ pub(crate) fn unsupported_patch(call: &Call) -> ApiError {
         "the body of the request was in an unknown format - accepted media types include: {supported}"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nested_too_deep_is_refused() {
+        let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+        assert_eq!(from_json(deep.as_bytes()).unwrap_err().code, 400);
+        assert_eq!(from_yaml(deep.as_bytes()).unwrap_err().code, 400);
+        let block: String = (0..10_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+        assert_eq!(from_yaml(block.as_bytes()).unwrap_err().code, 400);
+    }
+
+    #[test]
+    fn aliases_do_not_blow_up() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let before = vec![format!("*a{}", level - 1); 9].join(", ");
+            bomb.push_str(&format!("a{level}: &a{level} [{before}]\n"));
+        }
+        assert_eq!(from_yaml(bomb.as_bytes()).unwrap_err().code, 400);
+    }
+}
