@@ -5,13 +5,18 @@
 
 use crate::{
     auth::User,
+    encode,
     error::{ApiError, GroupResource},
-    server::Answer,
+    meta,
+    resource::StorageKey,
+    server::{Answer, Server},
     service::{AnswerBody, ApiServer, WatchFaults, respond_to},
+    store::Key,
 };
 use http::{Method, Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt;
+use jiff::Timestamp;
 use std::{
     fmt,
     future::{Future, pending},
@@ -260,6 +265,42 @@ impl ApiServer {
             plan,
             tick: tick.max(Duration::from_millis(1)),
         }
+    }
+}
+
+impl Server {
+    /// Somebody deletes an object, whatever holds it, and makes it anew: the same name and spec, another UID. Returns
+    /// whether there was one.
+    pub fn recreate(
+        &mut self,
+        group: &str,
+        plural: &str,
+        namespace: &str,
+        name: &str,
+        now: Timestamp,
+    ) -> bool {
+        let kind = StorageKey { group: group.to_owned(), plural: plural.to_owned() };
+        let stored = self.store.get(&kind, &Key::new(namespace, name)).map(|stored| stored.bytes.clone());
+        let (Some(bytes), Some(resource)) = (stored, self.kinds.stored_at(&kind).cloned()) else {
+            return false;
+        };
+        let Ok(mut object) = encode::read(&bytes) else { return false };
+        if self.discard(&resource, object.clone()).is_err() {
+            return false;
+        }
+        let uid = self.new_uid();
+        meta::prepare_create(&mut object, namespace, &uid, now);
+        let metadata = meta::metadata(&mut object);
+        for field in ["finalizers", "ownerReferences", "managedFields"] {
+            metadata.remove(field);
+        }
+        if resource.is_custom() {
+            metadata.insert("generation".into(), serde_json::json!(1));
+        }
+        if resource.status {
+            object.as_object_mut().map(|fields| fields.remove("status"));
+        }
+        self.keep(&resource, object).is_ok()
     }
 }
 
