@@ -1,0 +1,91 @@
+//! The kinds that a garden serves beside those of Kubernetes.
+
+use super::fields::{Fields, FieldsError};
+use allotment_apiserver::{
+    resource::{Nature, Resource},
+    table,
+};
+use std::sync::Arc;
+
+/// The group of most of them.
+pub(super) const CORE: &str = "core.gardener.cloud";
+/// The group of CredentialsBindings.
+pub(super) const SECURITY: &str = "security.gardener.cloud";
+
+struct Row {
+    kind: &'static str,
+    plural: &'static str,
+    short: &'static [&'static str],
+    category: Option<&'static str>,
+    namespaced: bool,
+    status: bool,
+    selectable: &'static [&'static str],
+}
+
+const fn row(kind: &'static str, plural: &'static str) -> Row {
+    Row { kind, plural, short: &[], category: None, namespaced: false, status: false, selectable: &[] }
+}
+
+const ROWS: [Row; 7] = [
+    Row { status: true, selectable: &[".spec.namespace"], ..row("Project", "projects") },
+    Row { short: &["cprofile", "cpfl"], status: true, ..row("CloudProfile", "cloudprofiles") },
+    Row {
+        short: &["ctrlreg"],
+        category: Some("all"),
+        ..row("ControllerRegistration", "controllerregistrations")
+    },
+    Row {
+        namespaced: true,
+        status: true,
+        category: Some("all"),
+        selectable: &[
+            ".spec.seedName",
+            ".spec.cloudProfileName",
+            ".spec.cloudProfile.name",
+            ".spec.cloudProfile.kind",
+            ".status.seedName",
+        ],
+        ..row("Shoot", "shoots")
+    },
+    Row { short: &["sb"], namespaced: true, ..row("SecretBinding", "secretbindings") },
+    Row {
+        short: &["ins"],
+        namespaced: true,
+        selectable: &[".type"],
+        ..row("InternalSecret", "internalsecrets")
+    },
+    Row { short: &["cb"], namespaced: true, ..row("CredentialsBinding", "credentialsbindings") },
+];
+
+/// The kinds.
+pub(super) fn resources() -> Result<Vec<Resource>, FieldsError> {
+    let fields = Fields::read()?;
+    ROWS.iter().map(|row| resource(row, &fields)).collect()
+}
+
+fn resource(row: &Row, fields: &Fields) -> Result<Resource, FieldsError> {
+    let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+    let (group, version) = match row.kind {
+        "CredentialsBinding" => (SECURITY, "v1alpha1"),
+        _ => (CORE, "v1beta1"),
+    };
+    Ok(Resource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: row.kind.to_owned(),
+        list_kind: format!("{}List", row.kind),
+        plural: row.plural.to_owned(),
+        singular: row.kind.to_ascii_lowercase(),
+        short_names: own(row.short),
+        categories: row.category.into_iter().map(str::to_owned).collect(),
+        namespaced: row.namespaced,
+        status: row.status,
+        schema: Arc::new(fields.schema(row.kind)?),
+        rules: None,
+        selectable_fields: own(row.selectable),
+        columns: table::default_columns(),
+        openapi: None,
+        nature: Nature::Custom,
+        from_definition: false,
+    })
+}
