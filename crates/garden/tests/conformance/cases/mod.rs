@@ -1,0 +1,39 @@
+//! All cases, by subject.
+
+mod access;
+mod applies;
+mod builtin;
+mod definitions;
+mod deletions;
+mod kinds;
+mod namespaces;
+mod patches;
+mod protocol;
+mod reads;
+mod schemas;
+pub mod shared;
+mod tokens;
+mod watches;
+mod writes;
+
+use crate::script::Case;
+
+pub fn all() -> Vec<Case> {
+    let all = [
+        kinds::cases(),
+        writes::cases(),
+        patches::cases(),
+        applies::cases(),
+        deletions::cases(),
+        reads::cases(),
+        watches::cases(),
+        namespaces::cases(),
+        builtin::cases(),
+        schemas::cases(),
+        definitions::cases(),
+        tokens::cases(),
+        access::cases(),
+        protocol::cases(),
+    ];
+    all.into_iter().flatten().collect()
+}

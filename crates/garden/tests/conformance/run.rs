@@ -1,0 +1,286 @@
+//! Runs a case on one server and writes down what it saw.
+
+use crate::{
+    normal::Normal,
+    script::{Action, Call, Case, Step, Until},
+    servers::{Failure, Server, Variables, fill},
+};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use kube::client::Body;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time::{sleep, timeout},
+};
+
+/// How long something that happens by itself may take.
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
+/// An event that is expected comes long before; this is for one that never comes.
+const EVENT_LIMIT: Duration = Duration::from_secs(8);
+/// After the expected events: enough for one too many to show up.
+const QUIET: Duration = Duration::from_millis(250);
+/// A request that hangs is a fault of its own.
+const CALL_LIMIT: Duration = Duration::from_secs(60);
+
+/// What was seen in each step: `code`, `warnings` and `body`, or `events`.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    pub steps: Vec<Value>,
+    /// The same before what the server chose was taken out.
+    pub raw: Vec<Value>,
+}
+
+/// A case on its way through one server.
+struct Run<'a> {
+    server: &'a Server,
+    variables: Variables,
+    normal: Normal,
+    watches: BTreeMap<&'static str, UnboundedReceiver<Value>>,
+    /// What lies outside the namespace and has to be deleted afterwards.
+    litter: Vec<String>,
+}
+
+/// Sends the requests of a case to a server, and cleans up after it.
+pub async fn record(case: &Case, server: &Server, variables: &Variables) -> Result<Recording, Failure> {
+    let (recording, run) = play(case, server, variables).await?;
+    run.tidy_up().await;
+    recording
+}
+
+/// The same, without cleaning up.
+pub async fn record_and_keep(case: &Case, server: &Server, variables: &Variables) -> Result<Recording, Failure> {
+    play(case, server, variables).await?.0
+}
+
+async fn play<'a>(
+    case: &Case,
+    server: &'a Server,
+    variables: &Variables,
+) -> Result<(Result<Recording, Failure>, Run<'a>), Failure> {
+    let mut run = Run {
+        server,
+        variables: variables.clone(),
+        normal: Normal::default(),
+        watches: BTreeMap::new(),
+        litter: Vec::new(),
+    };
+    let text = format!("{:?}", case.steps);
+    if text.contains("{ns}") {
+        prepare_namespace(server, variables).await?;
+    }
+    let mut recording = Recording::default();
+    let mut trouble = None;
+    for (number, step) in case.steps.iter().enumerate() {
+        match run.step(step).await {
+            Ok(raw) => {
+                let mut seen = run.normal.value(&raw);
+                step.ignored.iter().for_each(|place| forget(&mut seen, place));
+                recording.steps.push(seen);
+                recording.raw.push(raw);
+            }
+            Err(error) => {
+                trouble = Some(format!("step {}: {step}: {error}", number + 1));
+                break;
+            }
+        }
+    }
+    let outcome = match trouble {
+        Some(trouble) => Err(format!("{}: {trouble}", server.name).into()),
+        None => Ok(recording),
+    };
+    Ok((outcome, run))
+}
+
+impl Run<'_> {
+    async fn step(&mut self, step: &Step) -> Result<Value, Failure> {
+        let seen = match &step.action {
+            Action::Call(call) => self.send(call).await?,
+            Action::Wait(call, wanted) => self.wait(call, wanted).await?,
+            Action::Open(id, call) => self.open(id, call).await?,
+            Action::Collect(id, count) => self.collect(id, *count).await?,
+        };
+        for (name, pointer) in &step.saves {
+            let value = seen.pointer(&format!("/body{pointer}")).or_else(|| seen.pointer(pointer));
+            if let Some(value) = value {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                self.variables.insert(name.clone(), text);
+            }
+        }
+        Ok(seen)
+    }
+
+    async fn send(&mut self, call: &Call) -> Result<Value, Failure> {
+        let answer = timeout(CALL_LIMIT, self.server.send(call, &self.variables))
+            .await
+            .map_err(|_| "no answer")??;
+        let seen = read(answer).await?;
+        self.remember(call, &seen);
+        Ok(seen)
+    }
+
+    async fn wait(&mut self, call: &Call, wanted: &[Until]) -> Result<Value, Failure> {
+        let started = Instant::now();
+        loop {
+            let seen = self.send(call).await?;
+            if wanted.iter().all(|wanted| holds(wanted, &seen)) || started.elapsed() > WAIT_LIMIT {
+                return Ok(seen);
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn open(&mut self, id: &'static str, call: &Call) -> Result<Value, Failure> {
+        let answer = self.server.send(call, &self.variables).await?;
+        if !answer.status().is_success() {
+            return read(answer).await;
+        }
+        let code = answer.status().as_u16();
+        let (sender, receiver) = unbounded_channel();
+        self.watches.insert(id, receiver);
+        tokio::spawn(async move {
+            let mut body = answer.into_body();
+            let mut rest = Vec::new();
+            while let Some(Ok(frame)) = body.frame().await {
+                rest.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new()));
+                while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+                    let line: Vec<u8> = rest.drain(..=end).collect();
+                    let event = serde_json::from_slice(&line)
+                        .unwrap_or_else(|_| json!({ "not JSON": String::from_utf8_lossy(&line) }));
+                    if sender.send(event).is_err() {
+                        return;
+                    }
+                }
+            }
+            // The end is something to compare, too.
+            let _ = sender.send(json!("the watch ended"));
+        });
+        Ok(json!({ "code": code }))
+    }
+
+    async fn collect(&mut self, id: &'static str, count: usize) -> Result<Value, Failure> {
+        let Some(receiver) = self.watches.get_mut(id) else {
+            return Ok(json!({ "events": "there is no such watch" }));
+        };
+        let mut events = Vec::new();
+        loop {
+            let limit = if events.len() < count { EVENT_LIMIT } else { QUIET };
+            match timeout(limit, receiver.recv()).await {
+                Ok(Some(event)) => events.push(event),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        for event in &mut events {
+            if event["type"] == "BOOKMARK" {
+                event["object"]["metadata"]["resourceVersion"] = json!("<version of the bookmark>");
+            }
+        }
+        Ok(json!({ "events": events }))
+    }
+
+    fn remember(&mut self, call: &Call, seen: &Value) {
+        let created = seen["code"] == 201 && !call.path.contains("dryRun");
+        let path = fill(&call.path, &self.variables);
+        let path = path.split('?').next().unwrap_or_default();
+        let outside = !path.contains("/namespaces/") && !path.contains("review");
+        if created && outside {
+            let name = seen["body"]["metadata"]["name"].as_str().unwrap_or_default();
+            let own = call.method != "POST";
+            self.litter.push(if own { path.to_owned() } else { format!("{path}/{name}") });
+        }
+    }
+
+    /// Deletes what the case made outside its namespace, finalizers or not.
+    async fn tidy_up(&self) {
+        for path in self.litter.iter().rev() {
+            let plain = crate::script::delete(path.clone());
+            let bare = crate::script::merge(path.clone(), json!({ "metadata": { "finalizers": null } }));
+            for step in [plain, bare] {
+                if let Some(call) = step.call() {
+                    // What is gone already cannot be deleted.
+                    let _ = self.server.send(call, &Variables::new()).await;
+                }
+            }
+        }
+    }
+}
+
+/// Makes the namespace of a case, and waits for what every namespace gets.
+pub async fn prepare_namespace(server: &Server, variables: &Variables) -> Result<(), Failure> {
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "{ns}" } });
+    let mut run = Run {
+        server,
+        variables: variables.clone(),
+        normal: Normal::default(),
+        watches: BTreeMap::new(),
+        litter: Vec::new(),
+    };
+    run.step(&crate::script::create("/api/v1/namespaces", namespace)).await?;
+    for path in ["serviceaccounts/default", "configmaps/kube-root-ca.crt"] {
+        let step = crate::script::get(format!("/api/v1/namespaces/{{ns}}/{path}")).until_code(200);
+        let seen = run.step(&step).await?;
+        if seen["code"] != 200 {
+            return Err(format!("{}: a new namespace does not get its {path}: {seen}", server.name).into());
+        }
+    }
+    Ok(())
+}
+
+async fn read(answer: http::Response<Body>) -> Result<Value, Failure> {
+    let (parts, body) = answer.into_parts();
+    let header = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+    let warnings: Vec<String> = parts.headers.get_all("warning").iter().map(header).collect();
+    let media_type = parts.headers.get("content-type").map(header).unwrap_or_default();
+    let bytes = timeout(CALL_LIMIT, body.collect()).await.map_err(|_| "no end of the answer")??.to_bytes();
+    let body = serde_json::from_slice(&bytes)
+        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()));
+    Ok(json!({
+        "code": parts.status.as_u16(),
+        "warnings": warnings,
+        "mediaType": media_type,
+        "body": body,
+    }))
+}
+
+fn holds(wanted: &Until, seen: &Value) -> bool {
+    let body = &seen["body"];
+    match wanted {
+        Until::Code(code) => seen["code"] == *code,
+        Until::Is(pointer, value) => body.pointer(pointer) == Some(value),
+        Until::There(pointer) => body.pointer(pointer).is_some(),
+        Until::Gone(pointer) => body.pointer(pointer).is_none(),
+        Until::Count(pointer, count) => {
+            body.pointer(pointer).and_then(Value::as_array).is_some_and(|items| items.len() == *count)
+        }
+    }
+}
+
+/// Takes a part out. `*` stands for every item of an array or field of an object.
+fn forget(value: &mut Value, place: &str) {
+    let Some(rest) = place.strip_prefix('/') else { return };
+    let (head, tail) = rest.split_once('/').map_or((rest, ""), |(head, tail)| (head, tail));
+    let head = head.replace("~1", "/").replace("~0", "~");
+    let last = tail.is_empty();
+    match value {
+        Value::Array(items) if head == "*" => {
+            items.iter_mut().for_each(|item| if last { *item = json!("<ignored>") } else { forget(item, &format!("/{tail}")) });
+        }
+        Value::Array(items) => {
+            if let Some(item) = head.parse::<usize>().ok().and_then(|place| items.get_mut(place)) {
+                if last { *item = json!("<ignored>") } else { forget(item, &format!("/{tail}")) }
+            }
+        }
+        Value::Object(fields) => {
+            let keys: Vec<String> = fields.keys().filter(|key| head == "*" || **key == head).cloned().collect();
+            for key in keys {
+                let Some(field) = fields.get_mut(&key) else { continue };
+                if last { *field = json!("<ignored>") } else { forget(field, &format!("/{tail}")) }
+            }
+        }
+        _ => {}
+    }
+}

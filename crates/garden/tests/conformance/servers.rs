@@ -1,0 +1,102 @@
+//! The two servers, and how a request gets to them.
+
+use crate::script::{Call, Content, Who};
+use allotment_apiserver::{ApiServer, auth::User};
+use allotment_garden::landscape::{Landscape, client};
+use http::Request;
+use kube::{
+    Client,
+    client::Body,
+    config::{AuthInfo, Kubeconfig},
+};
+use std::{collections::BTreeMap, error::Error};
+
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// A server to be tried.
+#[derive(Clone)]
+pub struct Server {
+    pub name: &'static str,
+    /// Whether clients of the real server see things later than the one who wrote them.
+    pub embedded: bool,
+    admin: Client,
+    nobody: Client,
+}
+
+/// What `{name}` stands for, on one server.
+pub type Variables = BTreeMap<String, String>;
+
+impl Server {
+    /// The real one.
+    pub async fn real(landscape: &Landscape) -> Result<Self, Failure> {
+        let mut kubeconfig = Kubeconfig::read_from(&landscape.control_plane_kubeconfig)?;
+        for named in &mut kubeconfig.auth_infos {
+            named.auth_info = Some(AuthInfo::default());
+        }
+        let nobody = client(kubeconfig).await?;
+        Ok(Self { name: "real", embedded: false, admin: landscape.control_plane.clone(), nobody })
+    }
+
+    /// Ours.
+    pub fn embedded(server: &ApiServer) -> Self {
+        let admin = User::new("admin", ["system:masters"]);
+        Self {
+            name: "embedded",
+            embedded: true,
+            admin: Client::new(server.service(admin), "default"),
+            nobody: Client::new(server.anonymous_service(), "default"),
+        }
+    }
+
+    pub async fn send(&self, call: &Call, variables: &Variables) -> Result<http::Response<Body>, Failure> {
+        let mut request = Request::builder()
+            .method(call.method)
+            .uri(encode(&fill(&call.path, variables)))
+            .header("accept", call.accept)
+            .header("user-agent", "conformance/1");
+        let mut client = &self.admin;
+        match &call.who {
+            Who::Admin => {}
+            Who::Nobody => client = &self.nobody,
+            Who::Token(token) => {
+                client = &self.nobody;
+                request = request.header("authorization", format!("Bearer {}", fill(token, variables)));
+            }
+            Who::As(user, groups) => {
+                request = request.header("impersonate-user", fill(user, variables));
+                for group in groups {
+                    request = request.header("impersonate-group", fill(group, variables));
+                }
+            }
+        }
+        let body = match &call.body {
+            Content::Nothing => Vec::new(),
+            Content::Json(value) => {
+                request = request.header("content-type", call.content_type);
+                fill(&value.to_string(), variables).into_bytes()
+            }
+            Content::Text(text) => {
+                request = request.header("content-type", call.content_type);
+                fill(text, variables).into_bytes()
+            }
+        };
+        Ok(client.send(request.body(Body::from(body))?).await?)
+    }
+}
+
+/// Puts in what the variables stand for.
+pub fn fill(text: &str, variables: &Variables) -> String {
+    let mut text = text.to_owned();
+    for (name, value) in variables {
+        let name = format!("{{{name}}}");
+        if text.contains(&name) {
+            text = text.replace(&name, value);
+        }
+    }
+    text
+}
+
+/// Scripts write selectors as people do; a URL may not have all of that in it.
+fn encode(path: &str) -> String {
+    path.replace(' ', "%20").replace('"', "%22").replace('<', "%3C").replace('>', "%3E").replace('{', "%7B").replace('}', "%7D")
+}
