@@ -168,11 +168,9 @@ fn refers(write: &Write<'_>, facts: &dyn Facts, reference: &Value, field: &str) 
         ..Attributes::default()
     };
     if !facts.allowed(write.user, &attributes) {
+        // The real one leaves out the kind of the binding, and keeps the space before it.
         let kind = if group.is_empty() { "Secret" } else { text(reference, "/kind") };
-        return forbid(format!(
-            "{} cannot reference a {kind} you are not allowed to read",
-            write.resource.kind
-        ));
+        return forbid(format!(" cannot reference a {kind} you are not allowed to read"));
     }
     if namespace.is_empty() {
         return forbid("the server could not find the requested resource".to_owned());

@@ -3,7 +3,7 @@
 use super::fields::{Fields, FieldsError};
 use allotment_apiserver::{
     resource::{Nature, Resource},
-    table,
+    table::{self, Column},
 };
 use std::sync::Arc;
 
@@ -20,15 +20,60 @@ struct Row {
     namespaced: bool,
     status: bool,
     selectable: &'static [&'static str],
+    /// Heading, where it comes from, and whether only `-o wide` shows it.
+    columns: &'static [(&'static str, &'static str, bool)],
 }
 
 const fn row(kind: &'static str, plural: &'static str) -> Row {
-    Row { kind, plural, short: &[], category: None, namespaced: false, status: false, selectable: &[] }
+    Row {
+        kind,
+        plural,
+        short: &[],
+        category: None,
+        namespaced: false,
+        status: false,
+        selectable: &[],
+        columns: &[],
+    }
 }
 
+const SHOOT_COLUMNS: &[(&str, &str, bool)] = &[
+    ("CloudProfile", ".spec.cloudProfile.name", false),
+    ("Provider", ".spec.provider.type", false),
+    ("Region", ".spec.region", false),
+    ("Seed", ".spec.seedName", true),
+    ("K8S Version", ".spec.kubernetes.version", false),
+    ("Last Operation", ".status.lastOperation.state", false),
+    ("Status", ".metadata.labels.shoot\\.gardener\\.cloud/status", false),
+    ("Purpose", ".spec.purpose", true),
+    ("Gardener Version", ".status.gardener.version", true),
+];
+const PROJECT_COLUMNS: &[(&str, &str, bool)] = &[
+    ("Namespace", ".spec.namespace", false),
+    ("Status", ".status.phase", false),
+    ("Owner", ".spec.owner.name", false),
+    ("Creator", ".spec.createdBy.name", false),
+];
+const BINDING_COLUMNS: &[(&str, &str, bool)] = &[
+    ("Provider", ".provider.type", false),
+    ("APIVersion", ".credentialsRef.apiVersion", false),
+    ("Kind", ".credentialsRef.kind", false),
+    ("Name", ".credentialsRef.name", false),
+];
+
 const ROWS: [Row; 7] = [
-    Row { status: true, selectable: &[".spec.namespace"], ..row("Project", "projects") },
-    Row { short: &["cprofile", "cpfl"], status: true, ..row("CloudProfile", "cloudprofiles") },
+    Row {
+        status: true,
+        selectable: &[".spec.namespace"],
+        columns: PROJECT_COLUMNS,
+        ..row("Project", "projects")
+    },
+    Row {
+        short: &["cprofile", "cpfl"],
+        status: true,
+        columns: &[("Provider", ".spec.type", false)],
+        ..row("CloudProfile", "cloudprofiles")
+    },
     Row {
         short: &["ctrlreg"],
         category: Some("all"),
@@ -38,6 +83,7 @@ const ROWS: [Row; 7] = [
         namespaced: true,
         status: true,
         category: Some("all"),
+        columns: SHOOT_COLUMNS,
         selectable: &[
             ".spec.seedName",
             ".spec.cloudProfileName",
@@ -54,7 +100,12 @@ const ROWS: [Row; 7] = [
         selectable: &[".type"],
         ..row("InternalSecret", "internalsecrets")
     },
-    Row { short: &["cb"], namespaced: true, ..row("CredentialsBinding", "credentialsbindings") },
+    Row {
+        short: &["cb"],
+        namespaced: true,
+        columns: BINDING_COLUMNS,
+        ..row("CredentialsBinding", "credentialsbindings")
+    },
 ];
 
 /// The kinds.
@@ -83,9 +134,20 @@ fn resource(row: &Row, fields: &Fields) -> Result<Resource, FieldsError> {
         schema: Arc::new(fields.schema(row.kind)?),
         rules: None,
         selectable_fields: own(row.selectable),
-        columns: table::default_columns(),
+        columns: row.columns.iter().map(column).chain(table::default_columns()).collect(),
         openapi: None,
         nature: Nature::Custom,
         from_definition: false,
     })
+}
+
+fn column((name, path, wide): &(&str, &str, bool)) -> Column {
+    Column {
+        name: (*name).to_owned(),
+        type_: "string".to_owned(),
+        format: String::new(),
+        description: String::new(),
+        priority: i64::from(*wide),
+        path: (*path).to_owned(),
+    }
 }

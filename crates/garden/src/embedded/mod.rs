@@ -3,7 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `fields`, `kinds` | what Gardener's kinds look like |
-//! | [`shoot`], `bindings`, `project` | what is refused, in gardener-apiserver's words and order, and what is filled in |
+//! | `shoot`, `bindings`, `project` | what is refused, in gardener-apiserver's words and order, and what is filled in |
 //! | `kubeconfig` | `shoots/adminkubeconfig` and `shoots/viewerkubeconfig` |
 //! | `garden` | all of it, as an [`allotment_apiserver::extension::Extension`] |
 //! | `servers`, `landscape`, `manifests` | a landscape like the real one, that is ready at once |
@@ -22,7 +22,7 @@ mod manifests;
 mod project;
 mod refusals;
 mod servers;
-pub mod shoot;
+mod shoot;
 #[cfg(test)]
 mod tests;
 

@@ -2,6 +2,7 @@
 
 mod kubeconfig;
 mod landscape;
+mod members;
 
 use super::{garden_server, manifests::admin};
 use allotment_apiserver::{
