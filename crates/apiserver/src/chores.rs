@@ -282,8 +282,14 @@ impl Server {
         }
     }
 
+    /// Keeps an object as a controller would. What changes nothing is not kept: it would be noticed, and be a chore again.
     pub(crate) fn keep_quietly(&mut self, resource: &Resource, object: Value) {
-        let _ = self.keep(resource, object);
+        let key = Key::new(meta::text(&object, "namespace"), meta::text(&object, "name"));
+        let id = ObjectId { kind: resource.storage(), key };
+        if self.object(&id).as_ref() != Some(&object) {
+            // What cannot be encoded was never kept.
+            let _ = self.keep(resource, object);
+        }
     }
 
     /// Deletes an object as a controller would.
