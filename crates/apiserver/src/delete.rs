@@ -2,7 +2,7 @@
 
 use crate::{
     encode,
-    error::{ApiError, FieldError, FieldErrorKind},
+    error::{ApiError, FieldError, FieldErrorKind, GroupResource},
     kinds, meta,
     planted::Planted,
     resource::Resource,
@@ -73,7 +73,8 @@ impl Options {
                 )));
             }
         };
-        let dry_run = call.query.dry_run()? || body["dryRun"].as_array().is_some_and(|list| !list.is_empty());
+        let dry_run = call.query.dry_run(call.verb.options())?
+            || body["dryRun"].as_array().is_some_and(|list| !list.is_empty());
         let preconditions = &body["preconditions"];
         Ok(Self {
             propagation,
@@ -107,20 +108,21 @@ impl Server {
     ) -> Result<Option<Value>, ApiError> {
         let resource = call.resource.clone();
         let lenient = self.has(Planted::DeletePreconditionIgnored);
-        let what = resource.group_resource();
         let name = meta::text(&object, "name").to_owned();
         let (uid, version) = (meta::text(&object, "uid"), meta::text(&object, "resourceVersion"));
-        let failed = |what_for: &str, wanted: &str, is: &str| {
-            let why = format!(
-                "Precondition failed: {what_for} in precondition: {wanted}, {what_for} in object meta: {is}"
-            );
-            Err(ApiError::conflict(what, &name, why))
-        };
+        // Here a real server names the kind, and not the resource.
+        let kind = GroupResource { group: &resource.group, resource: &resource.kind };
         if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid && !lenient) {
-            return failed("UID", wanted, uid);
+            let why = format!(
+                "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might have been deleted and then recreated"
+            );
+            return Err(ApiError::conflict(kind, &name, why));
         }
         if let Some(wanted) = options.version.as_deref().filter(|wanted| *wanted != version && !lenient) {
-            return failed("ResourceVersion", wanted, version);
+            let why = format!(
+                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record ({version}). The object might have been modified"
+            );
+            return Err(ApiError::conflict(kind, &name, why));
         }
         kinds::check_delete(&object, &resource)?;
         let old = object.clone();
@@ -187,7 +189,7 @@ impl Server {
         let mut items = Vec::new();
         for object in chosen {
             let one = Call { name: meta::text(&object, "name").to_owned(), ..call.clone() };
-            items.push(object.clone());
+            items.push(listed(object.clone(), &call.resource));
             self.delete_object(&one, object, &options)?;
         }
         Ok(Answer::value(
@@ -210,6 +212,15 @@ impl Server {
         self.owner_gone(&object);
         Ok(())
     }
+}
+
+/// An object as one item of a list: kinds that are built in leave version and kind out.
+fn listed(mut object: Value, resource: &Resource) -> Value {
+    if let Some(fields) = object.as_object_mut().filter(|_| !resource.is_custom()) {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    object
 }
 
 fn mark_deleted(object: &mut Value, call: &Call) {

@@ -114,7 +114,8 @@ pub(crate) fn validate(object: &Value, resource: &Resource) -> Vec<FieldError> {
                 finalizer.as_str(),
                 KEY_RULE,
             ));
-        } else if !finalizer.contains('/')
+        }
+        if !finalizer.contains('/')
             && !matches!(finalizer.as_str(), "orphan" | "foregroundDeletion" | "kubernetes")
             && resource.group.is_empty()
         {
@@ -204,7 +205,7 @@ fn validate_annotations(object: &Value, errors: &mut Vec<FieldError>) {
 
 fn validate_owners(object: &Value, errors: &mut Vec<FieldError>) {
     let mut controllers = Vec::new();
-    for (n, owner) in object["metadata"]["ownerReferences"].as_array().into_iter().flatten().enumerate() {
+    for owner in object["metadata"]["ownerReferences"].as_array().into_iter().flatten() {
         for (field, detail) in [
             ("apiVersion", "version must not be empty"),
             ("kind", "must not be empty"),
@@ -212,7 +213,7 @@ fn validate_owners(object: &Value, errors: &mut Vec<FieldError>) {
             ("uid", "must not be empty"),
         ] {
             if owner[field].as_str().unwrap_or_default().is_empty() {
-                let path = format!("metadata.ownerReferences[{n}].{field}");
+                let path = format!("metadata.ownerReferences.{field}");
                 errors.push(FieldError::new(path, FieldErrorKind::Invalid, "", detail));
             }
         }

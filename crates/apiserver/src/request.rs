@@ -1,6 +1,6 @@
 //! What a request asks for: its path and its query, taken apart.
 
-use crate::error::ApiError;
+use crate::error::{ApiError, FieldError, FieldErrorKind};
 use http::Method;
 use percent_encoding::percent_decode_str;
 use std::collections::BTreeMap;
@@ -114,14 +114,16 @@ impl Query {
             .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
     }
 
-    /// Whether nothing is to be kept.
-    pub(crate) fn dry_run(&self) -> Result<bool, ApiError> {
+    /// Whether nothing is to be kept. `options` is what the real server calls the options of the request.
+    pub(crate) fn dry_run(&self, options: &str) -> Result<bool, ApiError> {
         match self.get("dryRun") {
             None => Ok(false),
             Some("All") => Ok(true),
-            Some(other) => Err(ApiError::bad_request(format!(
-                "dryRun: Unsupported value: {other:?}: supported values: \"All\""
-            ))),
+            Some(other) => {
+                let detail = "supported values: \"All\"";
+                let error = FieldError::new("dryRun", FieldErrorKind::NotSupported, vec![other], detail);
+                Err(ApiError::invalid("meta.k8s.io", options, "", vec![error]))
+            }
         }
     }
 }
@@ -153,6 +155,17 @@ impl Verb {
             Method::DELETE => Self::DeleteCollection,
             _ => return None,
         })
+    }
+
+    /// What the real server calls the options of such a request.
+    pub(crate) fn options(self) -> &'static str {
+        match self {
+            Self::Create => "CreateOptions",
+            Self::Update => "UpdateOptions",
+            Self::Patch => "PatchOptions",
+            Self::Delete | Self::DeleteCollection => "DeleteOptions",
+            Self::Get | Self::List | Self::Watch => "ListOptions",
+        }
     }
 
     pub(crate) fn as_str(self) -> &'static str {

@@ -14,7 +14,8 @@ use crate::{
     resource::Resource,
     schema,
     server::{Answer, Call, Server},
-    store::Key,
+    store::{Key, Stored},
+    table,
 };
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ impl FieldValidation {
                 let supported = "supported values: \"Ignore\", \"Strict\", \"Warn\", \"\"";
                 let error =
                     FieldError::new("fieldValidation", FieldErrorKind::NotSupported, other, supported);
-                Err(ApiError::invalid("meta.k8s.io", "CreateOptions", "", vec![error]))
+                Err(ApiError::invalid("meta.k8s.io", call.verb.options(), "", vec![error]))
             }
         }
     }
@@ -78,12 +79,13 @@ impl Server {
         if resource.status {
             object.as_object_mut().map(|fields| fields.remove("status"));
         }
+        kinds::default(&mut object, &resource);
+        let api_version = resource.api_version();
+        apply::update(None, &mut object, &apply_context(call, &api_version));
         kinds::prepare_create(&mut object, &resource);
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
         }
-        let api_version = resource.api_version();
-        apply::update(None, &mut object, &apply_context(call, &api_version));
         let name = meta::text(&object, "name").to_owned();
         let key = Key::new(&call.namespace, &name);
         if self.store.get(&resource.storage(), &key).is_some() {
@@ -107,7 +109,7 @@ impl Server {
             let name = meta::text(&new, "name");
             return Err(ApiError::invalid(&resource.group, &resource.kind, name, errors));
         }
-        if call.query.dry_run()? && !self.has(Planted::DryRunKept) {
+        if call.query.dry_run(call.verb.options())? && !self.has(Planted::DryRunKept) {
             return Ok((new, false));
         }
         let kept = self.keep(&resource, new)?;
@@ -212,6 +214,7 @@ impl Server {
         }
         meta::keep_on_update(&mut new, old);
         self.tidy(call, &mut new, warnings)?;
+        kinds::default(&mut new, &resource);
         kinds::prepare_update(&mut new, old, &resource);
         if resource.is_custom() && self.changes_generation(call, &new, old) {
             let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
@@ -239,7 +242,7 @@ impl Server {
         if !errors.is_empty() {
             return Err(ApiError::invalid(&call.resource.group, &call.resource.kind, &call.name, errors));
         }
-        if !call.query.dry_run()? {
+        if !call.query.dry_run(call.verb.options())? {
             self.discard(&call.resource, new.clone())?;
         }
         Ok(new)
@@ -334,6 +337,7 @@ impl Server {
         if resource.status {
             object.as_object_mut().map(|fields| fields.remove("status"));
         }
+        kinds::default(&mut object, &resource);
         kinds::prepare_create(&mut object, &resource);
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
@@ -569,10 +573,19 @@ fn spec_differs(new: &Value, old: &Value) -> bool {
     rest(new) != rest(old)
 }
 
+/// What was written, in the form that the client wants.
 fn encode_for(call: &Call, object: &Value) -> Result<bytes::Bytes, ApiError> {
     let mut object = object.clone();
     if call.resource.group == "events.k8s.io" && object["apiVersion"] == "v1" {
         object = kinds::event::from_core(object);
     }
-    encode::object(&object)
+    let bytes = encode::object(&object)?;
+    if call.form == encode::Form::Whole {
+        return Ok(bytes);
+    }
+    let stored = Stored { revision: 0, bytes, labels: Box::default() };
+    match call.form {
+        encode::Form::Table => table::of_one(&stored, &call.resource, call.now),
+        form => encode::show(&stored, &call.resource, form),
+    }
 }

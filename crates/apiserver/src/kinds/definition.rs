@@ -23,7 +23,7 @@ fn definitions() -> StorageKey {
 }
 
 /// What a definition that does not say so means.
-pub(super) fn prepare(object: &mut Value) {
+pub(super) fn default(object: &mut Value) {
     let kind = object["spec"]["names"]["kind"].as_str().unwrap_or_default().to_owned();
     if let Some(names) = object["spec"]["names"].as_object_mut() {
         names.entry("listKind").or_insert_with(|| json!(format!("{kind}List")));
@@ -32,6 +32,10 @@ pub(super) fn prepare(object: &mut Value) {
     if let Some(spec) = object["spec"].as_object_mut() {
         spec.entry("conversion").or_insert_with(|| json!({ "strategy": "None" }));
     }
+}
+
+/// What a new definition gets from the server.
+pub(super) fn prepare_create(object: &mut Value) {
     meta::metadata(object).insert("generation".into(), json!(1));
     let stored: Vec<Value> = versions(object)
         .filter(|version| version["storage"] == json!(true))

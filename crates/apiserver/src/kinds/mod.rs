@@ -59,24 +59,34 @@ impl Kinds {
     }
 }
 
-/// What a new object of a kind gets.
-pub(crate) fn prepare_create(object: &mut Value, resource: &Resource) {
+/// What an object of a kind means that does not say so. This is seen as the client's own wish.
+pub(crate) fn default(object: &mut Value, resource: &Resource) {
     match place(resource) {
-        ("", "namespaces") => namespace::prepare_create(object),
-        ("", "secrets") => plain::prepare_secret(object),
-        ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare(object),
-        (rbac::GROUP, _) => set_rbac_defaults(object, resource),
+        ("", "secrets") => plain::default_secret(object),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definition::default(object),
+        (rbac::GROUP, _) => {
+            if let Some(kind) = rbac::Kind::named(&resource.kind) {
+                rbac::set_defaults(kind, object);
+            }
+        }
         _ => {}
     }
 }
 
-/// What a changed object of a kind gets.
+/// What a new object of a kind gets from the server.
+pub(crate) fn prepare_create(object: &mut Value, resource: &Resource) {
+    match place(resource) {
+        ("", "namespaces") => namespace::prepare_create(object),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare_create(object),
+        _ => {}
+    }
+}
+
+/// What a changed object of a kind gets from the server.
 pub(crate) fn prepare_update(object: &mut Value, old: &Value, resource: &Resource) {
     match place(resource) {
         ("", "namespaces") => namespace::prepare_update(object, old),
-        ("", "secrets") => plain::prepare_secret(object),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare_update(object, old),
-        (rbac::GROUP, _) => set_rbac_defaults(object, resource),
         _ => {}
     }
 }
@@ -121,12 +131,6 @@ pub(crate) fn prepare_deletion(object: &mut Value, resource: &Resource) {
 /// Whether all objects of a kind may be deleted with one request.
 pub(crate) fn can_delete_collection(resource: &Resource) -> bool {
     place(resource) != ("", "namespaces")
-}
-
-fn set_rbac_defaults(object: &mut Value, resource: &Resource) {
-    if let Some(kind) = rbac::Kind::named(&resource.kind) {
-        rbac::set_defaults(kind, object);
-    }
 }
 
 fn place(resource: &Resource) -> (&str, &str) {

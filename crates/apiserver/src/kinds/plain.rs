@@ -10,7 +10,7 @@ const DATA_LIMIT_BYTES: usize = 1024 * 1024;
 const KEY_RULE: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 /// `stringData` is written, and never read: it goes into `data`.
-pub(super) fn prepare_secret(object: &mut Value) {
+pub(super) fn default_secret(object: &mut Value) {
     let Some(fields) = object.as_object_mut() else { return };
     if let Some(Value::Object(texts)) = fields.remove("stringData") {
         let data = fields.entry("data").or_insert_with(|| json!({}));
