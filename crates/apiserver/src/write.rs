@@ -163,13 +163,13 @@ impl Server {
         };
         let old = self.read_as(call, &stored.bytes.clone())?;
         let version = meta::text(&body, "resourceVersion");
-        if version.is_empty() && call.resource.is_custom() {
+        if version.is_empty() && kinds::wants_version(&call.resource) {
             let detail = "must be specified for an update";
             let error =
                 FieldError::new("metadata.resourceVersion", FieldErrorKind::Invalid, json!(0), detail);
             return Err(ApiError::invalid(
                 &call.resource.group,
-                &call.resource.kind,
+                &call.resource.plural,
                 &call.name,
                 vec![error],
             ));
@@ -475,8 +475,10 @@ impl Server {
         let (uid, version) = (meta::text(new, "uid"), meta::text(new, "resourceVersion"));
         let (is_uid, is_version) = (meta::text(old, "uid"), meta::text(old, "resourceVersion"));
         if !uid.is_empty() && uid != is_uid && !self.has(Planted::UidPreconditionIgnored) {
-            let why =
-                format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {is_uid}");
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {is_uid}",
+                storage_path(call)
+            );
             return Err(ApiError::conflict(what, &call.name, why));
         }
         if !version.is_empty() && version != is_version && !self.has(Planted::ConflictNotSeen) {
@@ -522,7 +524,7 @@ fn apply_context<'a>(call: &'a Call, api_version: &'a str) -> apply::Context<'a>
         subresource: &call.subresource,
         now: call.now,
         ignored,
-        empty: None,
+        empty: kinds::empty(&call.resource),
     }
 }
 
@@ -559,6 +561,19 @@ fn keep_other_half(call: &Call, new: &mut Value, old: &Value) {
             None => drop(fields.remove("status")),
         }
     }
+}
+
+/// Where a real server would keep the object.
+fn storage_path(call: &Call) -> String {
+    let Call { resource, namespace, name, .. } = call;
+    let parts = [
+        "/registry",
+        if resource.is_custom() { &resource.group } else { "" },
+        &resource.plural,
+        namespace,
+        name,
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
 /// Whether anything but metadata and status differs.

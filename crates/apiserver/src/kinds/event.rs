@@ -13,6 +13,29 @@ const RENAMED: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
+/// Fields that are always there.
+pub(super) fn default(event: &mut Value, core: bool) {
+    let (controller, source, about) = match core {
+        true => ("reportingComponent", "source", "involvedObject"),
+        false => ("reportingController", "deprecatedSource", "regarding"),
+    };
+    let Some(fields) = event.as_object_mut() else { return };
+    fields.entry("eventTime").or_insert(Value::Null);
+    fields.entry("reportingInstance").or_insert_with(|| json!(""));
+    fields.entry(controller).or_insert_with(|| json!(""));
+    fields.entry(source).or_insert_with(|| json!({}));
+    fields.entry(about).or_insert_with(|| json!({}));
+    if !core {
+        for time in ["deprecatedFirstTimestamp", "deprecatedLastTimestamp"] {
+            fields.entry(time).or_insert(Value::Null);
+        }
+    } else {
+        for time in ["firstTimestamp", "lastTimestamp"] {
+            fields.entry(time).or_insert(Value::Null);
+        }
+    }
+}
+
 /// As `events.k8s.io/v1` has it.
 pub(crate) fn from_core(event: Value) -> Value {
     rename(event, "events.k8s.io/v1", RENAMED.map(|(core, new)| (core, new)))

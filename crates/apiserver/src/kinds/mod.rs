@@ -13,8 +13,11 @@ use crate::{
     error::{ApiError, FieldError},
     resource::{Resource, StorageKey},
 };
-use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 /// The kinds that are served.
 #[derive(Debug, Default)]
@@ -59,10 +62,39 @@ impl Kinds {
     }
 }
 
+/// What is there in every object of a kind, whatever the client says: nobody owns it.
+pub(crate) fn empty(resource: &Resource) -> Option<&'static Value> {
+    static SPEC: LazyLock<Value> = LazyLock::new(|| json!({ "spec": {} }));
+    static SPEC_AND_STATUS: LazyLock<Value> = LazyLock::new(|| json!({ "spec": {}, "status": {} }));
+    static EVENT: LazyLock<Value> = LazyLock::new(|| json!({ "source": {}, "involvedObject": {} }));
+    static NEW_EVENT: LazyLock<Value> = LazyLock::new(|| json!({ "deprecatedSource": {}, "regarding": {} }));
+    static DEFINITION: LazyLock<Value> =
+        LazyLock::new(|| json!({ "spec": { "names": {} }, "status": { "acceptedNames": {} } }));
+    match place(resource) {
+        ("", "namespaces") => Some(&SPEC_AND_STATUS),
+        ("", "events") => Some(&EVENT),
+        ("events.k8s.io", "events") => Some(&NEW_EVENT),
+        ("coordination.k8s.io", "leases") => Some(&SPEC),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => Some(&DEFINITION),
+        _ => None,
+    }
+}
+
+/// Whether an update must say which version it is about.
+pub(crate) fn wants_version(resource: &Resource) -> bool {
+    resource.is_custom()
+        || matches!(
+            place(resource),
+            ("coordination.k8s.io", "leases") | ("apiextensions.k8s.io", "customresourcedefinitions")
+        )
+}
+
 /// What an object of a kind means that does not say so. This is seen as the client's own wish.
 pub(crate) fn default(object: &mut Value, resource: &Resource) {
     match place(resource) {
         ("", "secrets") => plain::default_secret(object),
+        ("", "namespaces") => namespace::default(object),
+        (_, "events") => event::default(object, resource.group.is_empty()),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::default(object),
         (rbac::GROUP, _) => {
             if let Some(kind) = rbac::Kind::named(&resource.kind) {

@@ -17,20 +17,18 @@ pub(crate) fn namespaces() -> StorageKey {
 }
 
 pub(super) fn prepare_create(object: &mut Value) {
-    let name = meta::text(object, "name").to_owned();
     object["spec"] = json!({ "finalizers": ["kubernetes"] });
     object["status"] = json!({ "phase": "Active" });
-    label(object, &name);
 }
 
 pub(super) fn prepare_update(object: &mut Value, old: &Value) {
     // Its finalizers change only through `finalize`.
     object["spec"] = old["spec"].clone();
-    let name = meta::text(object, "name").to_owned();
-    label(object, &name);
 }
 
-fn label(object: &mut Value, name: &str) {
+/// Every namespace can be selected by its name.
+pub(super) fn default(object: &mut Value) {
+    let name = meta::text(object, "name").to_owned();
     let labels = meta::metadata(object).entry("labels").or_insert_with(|| json!({}));
     if let Some(labels) = labels.as_object_mut() {
         labels.insert("kubernetes.io/metadata.name".to_owned(), json!(name));
