@@ -99,7 +99,7 @@ impl Server {
         }
     }
 
-    /// Deletes an object, and returns it if it has to wait for somebody.
+    /// Deletes an object, and returns it if it has to wait for somebody, or if its kind wants that.
     fn delete_object(
         &mut self,
         call: &Call,
@@ -107,23 +107,7 @@ impl Server {
         options: &Options,
     ) -> Result<Option<Value>, ApiError> {
         let resource = call.resource.clone();
-        let lenient = self.has(Planted::DeletePreconditionIgnored);
-        let name = meta::text(&object, "name").to_owned();
-        let (uid, version) = (meta::text(&object, "uid"), meta::text(&object, "resourceVersion"));
-        // Here a real server names the kind, and not the resource.
-        let kind = GroupResource { group: &resource.group, resource: &resource.kind };
-        if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid && !lenient) {
-            let why = format!(
-                "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might have been deleted and then recreated"
-            );
-            return Err(ApiError::conflict(kind, &name, why));
-        }
-        if let Some(wanted) = options.version.as_deref().filter(|wanted| *wanted != version && !lenient) {
-            let why = format!(
-                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record ({version}). The object might have been modified"
-            );
-            return Err(ApiError::conflict(kind, &name, why));
-        }
+        check_preconditions(&object, &resource, options, self.has(Planted::DeletePreconditionIgnored))?;
         kinds::check_delete(&object, &resource)?;
         let old = object.clone();
         self.admit(call, Some(&old), &mut object, "delete")?;
@@ -151,13 +135,14 @@ impl Server {
             false => drop(metadata.insert("finalizers".into(), json!(finalizers))),
         }
         if !waits {
-            if !options.dry_run {
-                self.discard(&resource, object)?;
-            }
-            return Ok(None);
+            let gone = if options.dry_run { object } else { self.discard(&resource, object)? };
+            return Ok(kinds::returns_deleted(&resource).then_some(gone));
         }
         if !meta::is_deleting(&object) {
             mark_deleted(&mut object, call);
+            if kinds::has_own_finalizers(&object, &resource) {
+                meta::metadata(&mut object).remove("deletionGracePeriodSeconds");
+            }
             kinds::prepare_deletion(&mut object, &resource);
         }
         if options.dry_run || object == old {
@@ -170,7 +155,7 @@ impl Server {
         if !kinds::can_delete_collection(&call.resource)
             || (call.resource.namespaced && call.namespace.is_empty())
         {
-            return Err(ApiError::method_not_allowed(call.resource.group_resource(), "delete"));
+            return Err(ApiError::no_such_method());
         }
         let options = Options::of(call)?;
         let labels = LabelSelector::parse(call.query.get("labelSelector").unwrap_or_default())?;
@@ -201,8 +186,8 @@ impl Server {
         ))
     }
 
-    /// Takes an object out of the store.
-    pub(crate) fn discard(&mut self, resource: &Resource, mut object: Value) -> Result<(), ApiError> {
+    /// Takes an object out of the store, and returns it as it was last.
+    pub(crate) fn discard(&mut self, resource: &Resource, mut object: Value) -> Result<Value, ApiError> {
         let revision = self.store.next_revision().to_string();
         meta::metadata(&mut object).insert("resourceVersion".into(), json!(revision));
         let key = Key::new(meta::text(&object, "namespace"), meta::text(&object, "name"));
@@ -210,8 +195,37 @@ impl Server {
         self.store.remove(&storage, &key, encode::object(&object)?);
         self.noticed(&storage, &key, None);
         self.owner_gone(&object);
-        Ok(())
+        Ok(object)
     }
+}
+
+/// Refuses a deletion that was meant for another object, or for an older one.
+fn check_preconditions(
+    object: &Value,
+    resource: &Resource,
+    options: &Options,
+    lenient: bool,
+) -> Result<(), ApiError> {
+    let (uid, version) = (meta::text(object, "uid"), meta::text(object, "resourceVersion"));
+    let name = meta::text(object, "name");
+    for (what, wanted, is, happened) in [
+        ("UID", &options.uid, uid, "deleted and then recreated"),
+        ("ResourceVersion", &options.version, version, "modified"),
+    ] {
+        let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != is && !lenient) else { continue };
+        // Namespaces are deleted in a way of their own; for the others a real server names the kind, not the resource.
+        if kinds::has_own_finalizers(object, resource) {
+            let why =
+                format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}");
+            return Err(ApiError::conflict(resource.group_resource(), name, why));
+        }
+        let kind = GroupResource { group: &resource.group, resource: &resource.kind };
+        let why = format!(
+            "the {what} in the precondition ({wanted}) does not match the {what} in record ({is}). The object might have been {happened}"
+        );
+        return Err(ApiError::conflict(kind, name, why));
+    }
+    Ok(())
 }
 
 /// An object as one item of a list: kinds that are built in leave version and kind out.

@@ -166,6 +166,14 @@ impl ApiError {
         Self::new(403, "Forbidden", message).about(what, name)
     }
 
+    /// 405: nobody does that here.
+    pub fn no_such_method() -> Self {
+        let message = "the server does not allow this method on the requested resource".to_owned();
+        let mut error = Self::new(405, "MethodNotAllowed", message);
+        error.details = Some(Box::default());
+        error
+    }
+
     /// 405: not with this verb.
     pub fn method_not_allowed(what: GroupResource<'_>, action: &str) -> Self {
         let message = format!("{action} is not supported on resources of kind {:?}", what.to_string());

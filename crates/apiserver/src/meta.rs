@@ -117,7 +117,8 @@ pub(crate) fn validate(object: &Value, resource: &Resource) -> Vec<FieldError> {
         }
         if !finalizer.contains('/')
             && !matches!(finalizer.as_str(), "orphan" | "foregroundDeletion" | "kubernetes")
-            && resource.group.is_empty()
+            && matches!(resource.group.as_str(), "" | "rbac.authorization.k8s.io")
+            && resource.plural != "events"
         {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
             errors.push(FieldError::new(
@@ -138,7 +139,7 @@ fn validate_name(object: &Value, resource: &Resource, errors: &mut Vec<FieldErro
     if name.is_empty() {
         let detail = "name or generateName is required";
         errors.push(FieldError::bare("metadata.name", FieldErrorKind::Required, detail));
-    } else if resource.group == "rbac.authorization.k8s.io" {
+    } else if resource.group == "rbac.authorization.k8s.io" || resource.plural == "events" {
         if matches!(name, "." | "..") {
             errors.push(invalid(&format!("may not be '{name}'")));
         }

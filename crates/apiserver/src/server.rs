@@ -199,12 +199,14 @@ impl Server {
         let verb = Verb::of(method, &route, &query).ok_or_else(ApiError::no_such_path)?;
         let ResourceRoute { group, version, namespace, plural, name, subresource } = route;
         // Who may not do it does not learn whether it is there.
+        // A namespace is in itself, as far as rights go.
+        let is_namespace = group.is_empty() && plural == "namespaces";
         let attributes = Attributes {
             verb: verb.as_str(),
             group: &group,
             resource: &plural,
             subresource: &subresource,
-            namespace: &namespace,
+            namespace: if is_namespace { &name } else { &namespace },
             name: &name,
             path: None,
         };

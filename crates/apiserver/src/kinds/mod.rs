@@ -66,8 +66,8 @@ impl Kinds {
 pub(crate) fn empty(resource: &Resource) -> Option<&'static Value> {
     static SPEC: LazyLock<Value> = LazyLock::new(|| json!({ "spec": {} }));
     static SPEC_AND_STATUS: LazyLock<Value> = LazyLock::new(|| json!({ "spec": {}, "status": {} }));
-    static EVENT: LazyLock<Value> = LazyLock::new(|| json!({ "source": {}, "involvedObject": {} }));
-    static NEW_EVENT: LazyLock<Value> = LazyLock::new(|| json!({ "deprecatedSource": {}, "regarding": {} }));
+    static EVENT: LazyLock<Value> = LazyLock::new(|| empty_event(true));
+    static NEW_EVENT: LazyLock<Value> = LazyLock::new(|| empty_event(false));
     static DEFINITION: LazyLock<Value> =
         LazyLock::new(|| json!({ "spec": { "names": {} }, "status": { "acceptedNames": {} } }));
     match place(resource) {
@@ -78,6 +78,17 @@ pub(crate) fn empty(resource: &Resource) -> Option<&'static Value> {
         ("apiextensions.k8s.io", "customresourcedefinitions") => Some(&DEFINITION),
         _ => None,
     }
+}
+
+fn empty_event(core: bool) -> Value {
+    let mut event = json!({});
+    event::default(&mut event, core);
+    event
+}
+
+/// Whether a deletion is answered with the object that is gone.
+pub(crate) fn returns_deleted(resource: &Resource) -> bool {
+    place(resource) == ("", "serviceaccounts")
 }
 
 /// Whether an update must say which version it is about.
