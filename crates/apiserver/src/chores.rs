@@ -317,7 +317,7 @@ impl Server {
             if let Some(generation) = generation {
                 metadata.insert("generation".into(), json!(generation + 1));
             }
-            kinds::prepare_deletion(&mut object, resource);
+            kinds::prepare_deletion(&mut object, resource, now);
             self.keep_quietly(resource, object);
         }
     }

@@ -140,10 +140,13 @@ impl Server {
         }
         if !meta::is_deleting(&object) {
             mark_deleted(&mut object, call);
-            if kinds::has_own_finalizers(&object, &resource) {
-                meta::metadata(&mut object).remove("deletionGracePeriodSeconds");
+            if kinds::has_own_finalizers(&old, &resource) {
+                let generation = old["metadata"].get("generation").cloned();
+                let metadata = meta::metadata(&mut object);
+                metadata.remove("deletionGracePeriodSeconds");
+                generation.map(|generation| metadata.insert("generation".into(), generation));
             }
-            kinds::prepare_deletion(&mut object, &resource);
+            kinds::prepare_deletion(&mut object, &resource, call.now);
         }
         if options.dry_run || object == old {
             return Ok(Some(object));

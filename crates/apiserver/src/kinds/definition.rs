@@ -1,7 +1,7 @@
 //! CustomResourceDefinitions: kinds that come and go while the server runs.
 
 use crate::{
-    encode,
+    apply, encode,
     error::{FieldError, FieldErrorKind},
     meta,
     resource::{Nature, Resource, StorageKey},
@@ -42,13 +42,29 @@ pub(super) fn prepare_create(object: &mut Value) {
         .map(|v| v["name"].clone())
         .collect();
     object["status"] =
-        json!({ "conditions": [], "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": stored });
+        json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": stored });
 }
 
 pub(super) fn prepare_update(object: &mut Value, old: &Value) {
     if object["spec"] != old["spec"] {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
         meta::metadata(object).insert("generation".into(), json!(generation));
+    }
+}
+
+/// A definition that is deleted waits until the objects of its kind are gone.
+pub(super) fn prepare_deletion(object: &mut Value, now: Timestamp) {
+    let mut finalizers = meta::finalizers(object);
+    if !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
+        finalizers.push(CLEANUP.to_owned());
+        meta::metadata(object).insert("finalizers".into(), json!(finalizers));
+    }
+    let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    if !object["status"]["conditions"].is_array() {
+        object["status"]["conditions"] = json!([]);
+    }
+    if let Some(conditions) = object["status"]["conditions"].as_array_mut() {
+        conditions.push(condition("Terminating", "InstanceDeletionPending", message, now));
     }
 }
 
@@ -62,7 +78,7 @@ pub(super) fn validate(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let (group, plural, name) =
         (text(&spec["group"]), text(&spec["names"]["plural"]), meta::text(new, "name"));
     let mut errors = Vec::new();
-    if name != format!("{plural}.{group}") {
+    if !name.is_empty() && name != format!("{plural}.{group}") {
         errors.push(FieldError::new(
             "metadata.name",
             FieldErrorKind::Invalid,
@@ -181,14 +197,21 @@ impl Server {
                 condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
             ]);
         }
-        let mut finalizers = meta::finalizers(&object);
-        if !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
-            finalizers.push(CLEANUP.to_owned());
-            meta::metadata(&mut object).insert("finalizers".into(), json!(finalizers));
-        }
         if object != before
             && let Some(resource) = self.kinds.stored_at(&definitions()).cloned()
         {
+            let api_version = resource.api_version();
+            let context = apply::Context {
+                schema: &resource.schema,
+                api_version: &api_version,
+                kind: &resource.kind,
+                manager: "kube-apiserver",
+                subresource: "status",
+                now,
+                ignored: apply::FieldSet::default(),
+                empty: super::empty(&resource),
+            };
+            apply::update(Some(&before), &mut object, &context);
             self.keep_quietly(&resource, object);
         }
     }

@@ -13,6 +13,7 @@ use crate::{
     error::{ApiError, FieldError},
     resource::{Resource, StorageKey},
 };
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -160,14 +161,17 @@ pub(crate) fn check_delete(object: &Value, resource: &Resource) -> Result<(), Ap
 pub(crate) fn has_own_finalizers(object: &Value, resource: &Resource) -> bool {
     match place(resource) {
         ("", "namespaces") => object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty()),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => !crate::meta::is_deleting(object),
         _ => false,
     }
 }
 
 /// What an object that is on its way out gets.
-pub(crate) fn prepare_deletion(object: &mut Value, resource: &Resource) {
-    if place(resource) == ("", "namespaces") {
-        namespace::prepare_deletion(object);
+pub(crate) fn prepare_deletion(object: &mut Value, resource: &Resource, now: Timestamp) {
+    match place(resource) {
+        ("", "namespaces") => namespace::prepare_deletion(object),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare_deletion(object, now),
+        _ => {}
     }
 }
 

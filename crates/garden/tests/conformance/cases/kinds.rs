@@ -38,7 +38,7 @@ fn rules(verb: &str) -> Value {
 
 fn binding(kind: &str, role: &str, name: &str) -> Value {
     let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": "some" });
-    rbac(kind, name, json!({ "roleRef": role, "subjects": [{ "kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io" }] }))
+    rbac(kind, name, json!({ "roleRef": role, "subjects": [{ "kind": "User", "name": "bound", "apiGroup": "rbac.authorization.k8s.io" }] }))
 }
 
 fn subjects(name: &str) -> Value {
