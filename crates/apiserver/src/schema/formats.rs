@@ -202,7 +202,7 @@ fn is_credit_card(text: &str) -> bool {
     let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
     let digits = text.chars().rev().filter_map(|c| c.to_digit(10)).enumerate();
     let sum: u32 = digits.map(|(at, digit)| if at % 2 == 1 { doubled(digit) } else { digit }).sum();
-    matches(&CREDIT_CARD, &text) && sum % 10 == 0
+    matches(&CREDIT_CARD, &text) && sum.is_multiple_of(10)
 }
 
 fn without_blanks(text: &str) -> String {

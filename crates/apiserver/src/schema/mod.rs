@@ -10,6 +10,7 @@ mod defaults;
 mod embedded;
 mod formats;
 mod lists;
+mod numbers;
 mod parse;
 mod path;
 mod pattern;
@@ -25,8 +26,8 @@ pub use cel::CompiledRules;
 pub use defaults::default;
 pub use formats::unrecognized_formats;
 pub use pattern::Pattern;
-pub use pruning::{prune, prune_embedded_metadata};
-pub use validation::{refusals, validate, validate_at};
+pub use pruning::prune;
+pub use validation::{blocks_rules, refusals, rules_not_checked, validate, validate_at};
 
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;

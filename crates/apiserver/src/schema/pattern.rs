@@ -102,7 +102,7 @@ fn translate(text: &str) -> String {
         match c {
             '\\' => match chars.next() {
                 Some(class @ ('d' | 'D' | 'w' | 'W' | 's' | 'S')) => {
-                    out.push_str(ascii_class(class, in_class))
+                    out.push_str(ascii_class(class, in_class));
                 }
                 Some(word @ ('b' | 'B')) if !in_class => {
                     out.push_str("(?-u:\\");

@@ -3,23 +3,19 @@
 use super::{Schema, object_meta};
 use serde_json::Value;
 
-/// Drops unknown fields and returns their paths, sorted: `spec.foo`, `spec.list[0].x`.
+/// Drops unknown fields and returns their paths: `spec.foo`, `spec.list[0].x`. Those in the metadata of embedded
+/// resources come last.
 ///
-/// `apiVersion`, `kind` and `metadata` of the object and of embedded resources are left alone: what is unknown in a
-/// `metadata` is the business of [`prune_embedded_metadata`].
+/// `apiVersion`, `kind` and `metadata` of the object itself are left alone.
 pub fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
     let mut dropped = Dropped { path: String::new(), paths: Vec::new() };
     dropped.prune(Some(schema), true, value);
     dropped.paths.sort_unstable();
-    dropped.paths
-}
-
-/// Drops unknown fields of the `metadata` of embedded resources (not of the object itself) and returns their paths.
-pub fn prune_embedded_metadata(schema: &Schema, value: &mut Value) -> Vec<String> {
-    let mut dropped = Dropped { path: String::new(), paths: Vec::new() };
+    let mut paths = std::mem::take(&mut dropped.paths);
     dropped.metadata(schema, false, value);
     dropped.paths.sort_unstable();
-    dropped.paths
+    paths.append(&mut dropped.paths);
+    paths
 }
 
 struct Dropped {
@@ -93,7 +89,7 @@ impl Dropped {
                         self.below_field(name, |this| this.prune(Some(object_meta()), false, value));
                     } else if let Some(property) = schema.field(name) {
                         self.below_field(name, |this| {
-                            this.metadata(property, property.embedded_resource, value)
+                            this.metadata(property, property.embedded_resource, value);
                         });
                     }
                 }

@@ -191,7 +191,9 @@ fn values(path: &str, schema: &Value, skip: bool, spine: bool, errors: &mut Vec<
         nested_values(&child(path, "not"), not, false, errors);
     }
     let pattern = text(schema, "pattern");
-    if let Err(error) = Pattern::new(pattern) {
+    if !pattern.is_empty()
+        && let Err(error) = Pattern::new(pattern)
+    {
         let why = format!("must be a valid regular expression, but isn't: {error}");
         errors.push(invalid(child(path, "pattern"), pattern, &why));
     }

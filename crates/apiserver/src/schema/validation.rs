@@ -2,9 +2,9 @@
 
 use super::correlate::Correlated;
 use super::path::Path;
-use super::{CompiledRules, ListType, Schema, Type, embedded, formats, lists};
+use super::{CompiledRules, ListType, Schema, Type, embedded, formats, lists, numbers};
 use crate::error::{FieldError, FieldErrorKind};
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 /// Refuses values that are not as the schema wants them, without its rules.
 ///
@@ -28,26 +28,32 @@ pub fn validate_at(prefix: &str, schema: &Schema, new: &Value, old: Option<&Valu
     errors
 }
 
+/// The note that stands in for the rules of an object that is too wrong for them to be looked at.
+pub fn rules_not_checked() -> FieldError {
+    FieldError::new(
+        "<nil>",
+        FieldErrorKind::Invalid,
+        Value::Null,
+        "some validation rules were not checked because the object was invalid; correct the existing errors to \
+         complete validation",
+    )
+}
+
 /// All that is wrong with an object: its values, and what its rules say. Rules are not asked when a value is so
 /// wrong that they could stumble over it; one more error says so.
 pub fn refusals(schema: &Schema, rules: &CompiledRules, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = validate(schema, new, old);
     if !rules.is_empty() {
         match blocks_rules(&errors) {
-            true => errors.push(FieldError::new(
-                "<nil>",
-                FieldErrorKind::Invalid,
-                Value::Null,
-                "some validation rules were not checked because the object was invalid; correct the existing \
-                 errors to complete validation",
-            )),
+            true => errors.push(rules_not_checked()),
             false => errors.extend(rules.check(new, old)),
         }
     }
     errors
 }
 
-fn blocks_rules(errors: &[FieldError]) -> bool {
+/// Whether an object is too wrong for its rules to be looked at.
+pub fn blocks_rules(errors: &[FieldError]) -> bool {
     use FieldErrorKind::{NotSupported, Required, TooLong, TooMany, TypeInvalid};
     errors.iter().any(|e| matches!(e.kind, NotSupported | Required | TooLong | TooMany | TypeInvalid))
 }
@@ -71,10 +77,10 @@ pub(super) fn values(prefix: &str, schema: &Schema, new: &Value, old: Option<&Va
 
 /// What a check found.
 #[derive(Default)]
-struct Outcome {
+pub(super) struct Outcome {
     problems: Vec<Problem>,
     /// How much was right; the alternative with most of it is the one whose problems are told.
-    matches: usize,
+    pub matches: usize,
 }
 
 struct Problem {
@@ -84,7 +90,7 @@ struct Problem {
 }
 
 impl Outcome {
-    fn merge(&mut self, other: Outcome) {
+    pub fn merge(&mut self, other: Outcome) {
         self.matches += other.matches;
         other.problems.into_iter().for_each(|problem| self.add(problem));
     }
@@ -95,13 +101,18 @@ impl Outcome {
         }
     }
 
-    fn refuse(&mut self, kind: FieldErrorKind, path: &Path<'_>, value: Value, words: String) {
-        let error = FieldError::new(path.to_dotted(), kind, value, words.clone());
+    pub fn refuse(&mut self, kind: FieldErrorKind, path: &Path<'_>, value: Value, words: String) {
+        let field = path.to_dotted();
+        let error = match numbers::shown_by_go(&value) {
+            // The value is printed differently than JSON writes it.
+            Some(shown) => FieldError::bare(field, kind, format!("{shown}: {words}")),
+            None => FieldError::new(field, kind, value, words.clone()),
+        };
         self.add(Problem { words, error });
     }
 
     /// A problem that is not about a field, to the real server.
-    fn complain(&mut self, words: String) {
+    pub fn complain(&mut self, words: String) {
         let error = FieldError::new("", FieldErrorKind::Invalid, "", words.clone());
         self.add(Problem { words, error });
     }
@@ -120,7 +131,7 @@ fn check(schema: &Schema, path: &Path<'_>, value: &Value, pair: Option<Correlate
         check_combinations(schema, path, value, &mut outcome);
         match value {
             Value::String(text) => check_string(schema, path, text, &mut outcome),
-            Value::Number(number) => check_number(schema, path, number, &mut outcome),
+            Value::Number(number) => numbers::check(schema, path, number, &mut outcome),
             Value::Array(items) => check_items(schema, path, items, pair, &mut outcome),
             _ => {}
         }
@@ -135,10 +146,6 @@ fn check(schema: &Schema, path: &Path<'_>, value: &Value, pair: Option<Correlate
         outcome.problems.clear();
     }
     outcome
-}
-
-fn is_whole(number: f64) -> bool {
-    number.is_finite() && number.fract() == 0.0
 }
 
 fn check_type(schema: &Schema, path: &Path<'_>, value: &Value, outcome: &mut Outcome) {
@@ -166,7 +173,7 @@ fn check_type(schema: &Schema, path: &Path<'_>, value: &Value, outcome: &mut Out
         Value::Number(number) if number.as_i64().is_some() => (Type::Integer, "int64"),
         Value::Number(_) => (Type::Number, "float64"),
     };
-    let whole = found == Type::Number && value.as_f64().is_some_and(is_whole);
+    let whole = found == Type::Number && value.as_f64().is_some_and(numbers::is_whole);
     let fits = wanted.contains(&found)
         || whole && wanted.contains(&Type::Integer)
         || found == Type::Integer && wanted.contains(&Type::Number);
@@ -181,7 +188,7 @@ fn check_type(schema: &Schema, path: &Path<'_>, value: &Value, outcome: &mut Out
     }
 }
 
-fn supported_format(schema: &Schema) -> Option<&str> {
+pub(super) fn supported_format(schema: &Schema) -> Option<&str> {
     let format = schema.bounds.format.as_deref()?;
     formats::is_supported(schema.type_, schema.int_or_string, format).then_some(format)
 }
@@ -235,108 +242,6 @@ fn check_string(schema: &Schema, path: &Path<'_>, text: &str, outcome: &mut Outc
     if let Some(format) = supported_format(schema).filter(|format| !formats::has_format(format, text)) {
         let words = format!("{} in body must be of type {format}: {text:?}", path.to_dotted());
         outcome.refuse(FieldErrorKind::TypeInvalid, path, text.into(), words);
-    }
-}
-
-fn check_number(schema: &Schema, path: &Path<'_>, number: &Number, outcome: &mut Outcome) {
-    let bounds = &schema.bounds;
-    let range = Range { schema, path };
-    range.check("Checked", number, outcome);
-    let value = Value::Number(number.clone());
-    let refuse = |outcome: &mut Outcome, words: &str, limit: &Number| {
-        let limit = shown(number, limit);
-        let words = format!("{} in body should be {words} {limit}", path.to_dotted());
-        outcome.refuse(FieldErrorKind::Invalid, path, value.clone(), words);
-    };
-    if let Some(factor) = &bounds.multiple_of {
-        range.check("MultipleOf", factor, outcome);
-        if !is_multiple(number, factor) {
-            refuse(outcome, "a multiple of", factor);
-        }
-    }
-    let mut above = Outcome::default();
-    if let Some(most) = &bounds.maximum {
-        range.check("Maximum boundary", most, &mut above);
-        let exclusive = bounds.exclusive_maximum;
-        if !ordered(number, most, exclusive) {
-            refuse(&mut above, if exclusive { "less than" } else { "less than or equal to" }, most);
-        }
-    }
-    if let Some(least) = &bounds.minimum {
-        range.check("Minimum boundary", least, outcome);
-        let exclusive = bounds.exclusive_minimum;
-        if !ordered(least, number, exclusive) {
-            refuse(outcome, if exclusive { "greater than" } else { "greater than or equal to" }, least);
-        }
-    }
-    // The real server tells of the minimum first.
-    outcome.merge(above);
-    outcome.matches += 1;
-}
-
-/// Whether the first is below (or at) the second.
-fn ordered(low: &Number, high: &Number, exclusive: bool) -> bool {
-    match (low.as_i64(), high.as_i64()) {
-        (Some(low), Some(high)) => low < high || !exclusive && low == high,
-        _ => match (low.as_f64(), high.as_f64()) {
-            (Some(low), Some(high)) => low < high || !exclusive && low == high,
-            _ => false,
-        },
-    }
-}
-
-fn is_multiple(number: &Number, factor: &Number) -> bool {
-    match (number.as_i64(), factor.as_f64().map(|factor| factor as i64)) {
-        (Some(number), Some(factor)) if factor != 0 => number % factor == 0,
-        _ => {
-            let (number, factor) = (number.as_f64().unwrap_or(0.0), factor.as_f64().unwrap_or(1.0));
-            is_whole(if factor < 1.0 { 1.0 / factor * number } else { number / factor })
-        }
-    }
-}
-
-/// A limit as it is printed: beside a whole number, as a whole number.
-fn shown(number: &Number, limit: &Number) -> String {
-    match (number.as_i64(), limit.as_i64(), limit.as_f64()) {
-        (_, Some(limit), _) => limit.to_string(),
-        (Some(_), None, Some(limit)) => (limit as i64).to_string(),
-        (None, None, Some(limit)) => limit.to_string(),
-        _ => limit.to_string(),
-    }
-}
-
-/// Whether a number fits the integer or float that the schema names.
-struct Range<'a> {
-    schema: &'a Schema,
-    path: &'a Path<'a>,
-}
-
-impl Range<'_> {
-    fn check(&self, what: &str, number: &Number, outcome: &mut Outcome) {
-        let type_ = self.schema.type_.filter(|_| !self.schema.int_or_string);
-        let format = supported_format(self.schema);
-        let fits = match (type_, format) {
-            (Some(Type::Integer), format) => {
-                let whole = number.as_i64().or_else(|| {
-                    number.as_f64().filter(|n| is_whole(*n) && n.abs() < 9.3e18).map(|n| n as i64)
-                });
-                whole.is_some_and(|whole| format != Some("int32") || i32::try_from(whole).is_ok())
-            }
-            (Some(Type::Number), Some("float")) => {
-                number.as_f64().is_some_and(|number| number.abs() <= f64::from(f32::MAX))
-            }
-            _ => true,
-        };
-        if !fits {
-            let type_ = self.schema.type_name();
-            let path = self.path.to_dotted();
-            outcome.complain(match format {
-                Some(format) => {
-                    format!("{what} value must be of type {type_} with format {format} in {path}")
-                }
-                None => format!("{what} value must be of type {type_} (default format) in {path}"),
-            });
-        }
     }
 }
 

@@ -51,9 +51,7 @@ impl Node {
             Self::Conditional(parts) => Box::new(parts.iter()),
             Self::List(items) => Box::new(items.iter().map(|(item, _)| item)),
             Self::Map(entries) => Box::new(entries.iter().flat_map(|(key, value, _)| [key, value])),
-            Self::Fold(fold) => {
-                Box::new(std::iter::once(&fold.range).chain(&fold.filter).chain(&fold.body))
-            }
+            Self::Fold(fold) => Box::new(std::iter::once(&fold.range).chain(&fold.filter).chain(&fold.body)),
         }
     }
 }
@@ -63,13 +61,28 @@ pub(super) enum Node {
     Literal(Literal),
     Ident(String),
     /// `a.b`, `a.?b`.
-    Select { operand: Box<Expr>, field: String, optional: bool },
+    Select {
+        operand: Box<Expr>,
+        field: String,
+        optional: bool,
+    },
     /// `has(a.b)`.
-    Has { operand: Box<Expr>, field: String },
+    Has {
+        operand: Box<Expr>,
+        field: String,
+    },
     /// `a[b]`, `a[?b]`.
-    Index { operand: Box<Expr>, index: Box<Expr>, optional: bool },
+    Index {
+        operand: Box<Expr>,
+        index: Box<Expr>,
+        optional: bool,
+    },
     /// `f(a)`, `a.f(b)`; operators are calls of functions with names such as `_+_`.
-    Call { target: Option<Box<Expr>>, name: String, args: Vec<Expr> },
+    Call {
+        target: Option<Box<Expr>>,
+        name: String,
+        args: Vec<Expr>,
+    },
     /// `a && b && c`.
     And(Vec<Expr>),
     /// `a || b || c`.

@@ -4,6 +4,7 @@ use super::super::Pattern;
 use super::super::formats::go_duration_nanos;
 use super::ast::{Expr, Fold, FoldKind, Issue, Literal, Node};
 use super::escape::unescape;
+use super::format;
 use super::signatures::signatures;
 use super::types::{Type, declared, property};
 
@@ -174,6 +175,9 @@ impl<'s> Checker<'s> {
 
     fn call(&mut self, at: usize, target: Option<&Expr>, name: &str, args: &[Expr]) -> Type<'s> {
         self.check_literals(name, args);
+        if let (Some(target), "format", [Expr { node: Node::List(items), .. }]) = (target, name, args) {
+            return self.format(at, target, items);
+        }
         let mut types: Vec<Type<'s>> = target.iter().map(|target| self.type_of(target)).collect();
         types.extend(args.iter().map(|arg| self.type_of(arg)));
         self.resolve(at, name, target.is_some(), &types)
@@ -191,6 +195,28 @@ impl<'s> Checker<'s> {
         if wrong {
             self.complain(*at, format!("invalid {name} argument"));
         }
+    }
+
+    /// The items of what is formatted can be of any type, but of those that their places are for.
+    fn format(&mut self, at: usize, target: &Expr, items: &[(Expr, bool)]) -> Type<'s> {
+        let target_type = self.type_of(target);
+        let types: Vec<Type<'s>> = items.iter().map(|(item, _)| self.type_of(item)).collect();
+        if let Node::Literal(Literal::String(text)) = &target.node {
+            for (index, clause) in format::clauses(text).into_iter().enumerate() {
+                let issue = match (clause, items.get(index).zip(types.get(index))) {
+                    (Err(words), _) => Some((at, format!("could not parse formatting clause: {words}"))),
+                    (Ok(_), None) => Some((at, format!("index {index} out of range"))),
+                    (Ok(clause), Some(((item, _), type_))) => clause
+                        .refuses(&type_.to_string())
+                        .map(|words| (item.at, format!("error during formatting: {words}"))),
+                };
+                if let Some((at, words)) = issue {
+                    self.complain(at, words);
+                    return Type::String;
+                }
+            }
+        }
+        self.resolve(at, "format", true, &[target_type, Type::List(Box::new(Type::Dyn))])
     }
 
     fn resolve(&mut self, at: usize, name: &str, method: bool, types: &[Type<'s>]) -> Type<'s> {

@@ -1,10 +1,10 @@
 //! Functions on lists.
 
+use super::super::ListType;
+use super::escape::escape;
 use super::eval::Evaluator;
 use super::functions::{overflow, shown};
 use super::value::{Failure, Outcome, Val, any_equal};
-use super::super::ListType;
-use super::escape::escape;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -106,8 +106,7 @@ fn is_sorted<'a>(items: &[Val<'a>]) -> Outcome<'a> {
 }
 
 fn extreme<'a>(name: &str, items: &[Val<'a>], wanted: Ordering) -> Outcome<'a> {
-    let (first, rest) =
-        items.split_first().ok_or_else(|| Failure(format!("{name} called on empty list")))?;
+    let (first, rest) = items.split_first().ok_or_else(|| Failure(format!("{name} called on empty list")))?;
     let mut best = first;
     for item in rest {
         if item.compare(best)? == wanted {
@@ -147,9 +146,15 @@ fn join<'a>(items: &[Val<'a>], separator: &str) -> Outcome<'a> {
 
 fn slice<'a>(items: &[Val<'a>], from: i64, to: i64) -> Outcome<'a> {
     let words = match (from, to) {
-        (from, to) if from < 0 || to < 0 => format!("cannot slice({from}, {to}), negative indexes not supported"),
-        (from, to) if from > to => format!("cannot slice({from}, {to}), start index must be less than or equal to end index"),
-        (from, to) if to > items.len() as i64 => format!("cannot slice({from}, {to}), list is length {}", items.len()),
+        (from, to) if from < 0 || to < 0 => {
+            format!("cannot slice({from}, {to}), negative indexes not supported")
+        }
+        (from, to) if from > to => {
+            format!("cannot slice({from}, {to}), start index must be less than or equal to end index")
+        }
+        (from, to) if to > items.len() as i64 => {
+            format!("cannot slice({from}, {to}), list is length {}", items.len())
+        }
         _ => return Ok(Val::List(Rc::new(items[from as usize..to as usize].to_vec()))),
     };
     Err(Failure(words))

@@ -48,7 +48,13 @@ pub(super) struct Compiler {
 
 impl Compiler {
     /// `no_old` is the place above which old values cannot be told apart.
-    pub fn tree(&mut self, path: &str, schema: &Schema, resource: bool, no_old: Option<&str>) -> Option<Tree> {
+    pub fn tree(
+        &mut self,
+        path: &str,
+        schema: &Schema,
+        resource: bool,
+        no_old: Option<&str>,
+    ) -> Option<Tree> {
         let mut tree = Tree { resource, ..Tree::default() };
         if let Some(values) = &schema.additional_properties {
             let path = child(path, "additionalProperties");
@@ -76,7 +82,14 @@ impl Compiler {
         (!tree.is_empty()).then_some(tree)
     }
 
-    fn rules(&mut self, path: &str, schema: &Schema, resource: bool, no_old: Option<&str>, into: &mut Vec<Compiled>) {
+    fn rules(
+        &mut self,
+        path: &str,
+        schema: &Schema,
+        resource: bool,
+        no_old: Option<&str>,
+        into: &mut Vec<Compiled>,
+    ) {
         let path = child(path, "x-kubernetes-validations");
         let Some(this) = declared(schema, resource) else {
             let why = "internal error: failed to retrieve type information for x-kubernetes-validations";
@@ -100,7 +113,14 @@ impl Compiler {
         }
     }
 
-    fn rule(&mut self, path: &str, schema: &Schema, rule: &Rule, this: &Type<'_>, old: &Type<'_>) -> Option<Compiled> {
+    fn rule(
+        &mut self,
+        path: &str,
+        schema: &Schema,
+        rule: &Rule,
+        this: &Type<'_>,
+        old: &Type<'_>,
+    ) -> Option<Compiled> {
         let expr = match typed(&rule.rule, this, old) {
             Ok((expr, Type::Bool)) => expr,
             Ok(_) => return self.refuse(path, "rule", rule, "cel expression must evaluate to a bool"),
@@ -110,7 +130,12 @@ impl Compiler {
             None => None,
             Some(Ok((expr, Type::String))) => Some(expr),
             Some(Ok(_)) => {
-                return self.refuse(path, "messageExpression", rule, "messageExpression must evaluate to a string");
+                return self.refuse(
+                    path,
+                    "messageExpression",
+                    rule,
+                    "messageExpression must evaluate to a string",
+                );
             }
             Some(Err(issues)) => {
                 let why = format!("messageExpression compilation failed: {issues}");
@@ -141,7 +166,9 @@ impl Compiler {
     fn check_old(&mut self, path: &str, rule: &Rule, uses_old: bool, no_old: Option<&str>) {
         match (uses_old, no_old, rule.optional_old_self) {
             (true, Some(above), _) => {
-                let why = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {above}");
+                let why = format!(
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {above}"
+                );
                 let text = rule.rule.as_str();
                 self.errors.push(FieldError::new(child(path, "rule"), FieldErrorKind::Invalid, text, why));
             }

@@ -116,7 +116,17 @@ impl<'a, 'e> Evaluator<'a, 'e> {
             return Ok(value.clone());
         }
         const TYPES: [&str; 11] = [
-            "bool", "int", "uint", "double", "string", "bytes", "null_type", "list", "map", "type", "optional_type",
+            "bool",
+            "int",
+            "uint",
+            "double",
+            "string",
+            "bytes",
+            "null_type",
+            "list",
+            "map",
+            "type",
+            "optional_type",
         ];
         match TYPES.iter().find(|known| **known == name) {
             Some(type_) => Ok(Val::Type(type_)),
@@ -211,7 +221,12 @@ impl<'a, 'e> Evaluator<'a, 'e> {
         })
     }
 
-    fn quantified(&mut self, fold: &'e Fold, pairs: Vec<(Val<'a>, Outcome<'a>)>, decisive: bool) -> Outcome<'a> {
+    fn quantified(
+        &mut self,
+        fold: &'e Fold,
+        pairs: Vec<(Val<'a>, Outcome<'a>)>,
+        decisive: bool,
+    ) -> Outcome<'a> {
         let Some(filter) = &fold.filter else { return Ok(Val::Bool(!decisive)) };
         let mut failed = None;
         for (first, second) in pairs {

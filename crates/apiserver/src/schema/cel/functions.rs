@@ -1,5 +1,6 @@
 //! The functions and operators of the language itself.
 
+use super::super::numbers::go_float;
 use super::eval::Evaluator;
 use super::value::{Failure, Outcome, Val, any_equal};
 use super::{collections, library, texts, times};
@@ -7,7 +8,12 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 /// Calls a function or operator.
-pub(super) fn call<'a>(eval: &mut Evaluator<'a, '_>, name: &str, method: bool, args: &[Val<'a>]) -> Outcome<'a> {
+pub(super) fn call<'a>(
+    eval: &mut Evaluator<'a, '_>,
+    name: &str,
+    method: bool,
+    args: &[Val<'a>],
+) -> Outcome<'a> {
     let ordered = |wanted: fn(Ordering) -> bool| match args {
         [a, b] => a.compare(b).map(|ordering| Val::Bool(wanted(ordering))),
         _ => Err(Failure::no_overload()),
@@ -98,8 +104,9 @@ pub(super) fn overflow() -> Failure {
 fn arithmetic<'a>(eval: &mut Evaluator<'a, '_>, name: &str, a: &Val<'a>, b: &Val<'a>) -> Outcome<'a> {
     let zero = |what: &str| Failure(format!("{what} by zero"));
     let checked_int = |value: Option<i64>| value.map(Val::Int).ok_or_else(overflow);
-    let checked_uint =
-        |value: Option<u64>| value.map(Val::Uint).ok_or_else(|| Failure("unsigned integer overflow".to_owned()));
+    let checked_uint = |value: Option<u64>| {
+        value.map(Val::Uint).ok_or_else(|| Failure("unsigned integer overflow".to_owned()))
+    };
     match (name, a, b) {
         ("_+_", Val::Int(a), Val::Int(b)) => checked_int(a.checked_add(*b)),
         ("_-_", Val::Int(a), Val::Int(b)) => checked_int(a.checked_sub(*b)),
@@ -145,7 +152,12 @@ fn contains<'a>(eval: &mut Evaluator<'a, '_>, item: &Val<'a>, range: &Val<'a>) -
 
 fn is_zero(value: &Val<'_>) -> bool {
     match value {
-        Val::Null | Val::Bool(false) | Val::Int(0) | Val::Uint(0) | Val::Duration(0) | Val::Optional(None) => true,
+        Val::Null
+        | Val::Bool(false)
+        | Val::Int(0)
+        | Val::Uint(0)
+        | Val::Duration(0)
+        | Val::Optional(None) => true,
         Val::Double(value) => *value == 0.0,
         other => other.size() == Some(0),
     }
@@ -167,10 +179,12 @@ fn convert<'a>(name: &str, value: &Val<'a>) -> Outcome<'a> {
         ("double", Val::Uint(number)) => Ok(Val::Double(*number as f64)),
         ("double", Val::Text(text)) => text.as_str().parse().map(Val::Double).map_err(|_| failed()),
         ("int", Val::Uint(number)) => i64::try_from(*number).map(Val::Int).map_err(|_| overflow()),
-        ("int", Val::Double(number)) => match number.is_finite() && number.abs() < 9_223_372_036_854_775_807.0 {
-            true => Ok(Val::Int(*number as i64)),
-            false => Err(range("integer overflow")),
-        },
+        ("int", Val::Double(number)) => {
+            match number.is_finite() && number.abs() < 9_223_372_036_854_775_807.0 {
+                true => Ok(Val::Int(*number as i64)),
+                false => Err(range("integer overflow")),
+            }
+        }
         ("int", Val::Text(text)) => text.as_str().parse().map(Val::Int).map_err(|_| failed()),
         ("int", Val::Timestamp(time)) => Ok(Val::Int(time.as_second())),
         ("int", Val::Duration(nanos)) => Ok(Val::Int(*nanos)),
@@ -206,22 +220,4 @@ pub(super) fn shown(value: &Val<'_>) -> String {
         Val::Type(name) => (*name).to_owned(),
         other => other.type_name().to_owned(),
     }
-}
-
-/// A number as Go prints it: large and small ones with an exponent.
-pub(super) fn go_float(number: f64) -> String {
-    if number.is_nan() {
-        return "NaN".to_owned();
-    }
-    if number.is_infinite() {
-        return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
-    }
-    let scientific = format!("{number:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..21).contains(&exponent) {
-        return number.to_string();
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
 }

@@ -20,22 +20,30 @@ pub(super) struct Placed {
 }
 
 const SYMBOLS: [&str; 25] = [
-    "&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")", "[", "]",
-    "{", "}", ";",
+    "&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
+    "[", "]", "{", "}", ";",
 ];
 
-pub(super) fn tokens(source: &str) -> Result<Vec<Placed>, Issue> {
+/// The tokens, and complaints about what is none: it is skipped.
+pub(super) fn tokens(source: &str) -> (Vec<Placed>, Vec<Issue>) {
     let chars: Vec<char> = source.chars().collect();
     let mut lexer = Lexer { chars: &chars, at: 0 };
-    let mut tokens = Vec::new();
+    let (mut tokens, mut issues) = (Vec::new(), Vec::new());
     while lexer.skip_blanks() {
         let at = lexer.at;
-        let token = lexer.token()?;
-        let text = chars[at..lexer.at].iter().collect();
-        tokens.push(Placed { token, at, text });
+        match lexer.token() {
+            Ok(token) => {
+                let text = chars[at..lexer.at].iter().collect();
+                tokens.push(Placed { token, at, text });
+            }
+            Err(issue) => {
+                issues.push(issue);
+                lexer.at = lexer.at.max(at + 1);
+            }
+        }
     }
     tokens.push(Placed { token: Token::End, at: chars.len(), text: "<EOF>".to_owned() });
-    Ok(tokens)
+    (tokens, issues)
 }
 
 struct Lexer<'a> {
@@ -83,12 +91,15 @@ impl Lexer<'_> {
                 self.at += symbol.len();
                 Ok(Token::Symbol(symbol))
             }
-            None => Err(self.unrecognized(self.at, self.at + 1)),
+            // The first half of an operator takes what is behind it along.
+            None => Err(self.unrecognized(self.at, self.at + if "=&|".contains(c) { 2 } else { 1 })),
         }
     }
 
-    fn unrecognized(&self, from: usize, to: usize) -> Issue {
-        let text: String = self.chars[from..to.min(self.chars.len())].iter().collect();
+    fn unrecognized(&mut self, from: usize, to: usize) -> Issue {
+        let to = to.min(self.chars.len());
+        self.at = to;
+        let text: String = self.chars[from..to].iter().collect();
         Issue::new(from, format!("Syntax error: token recognition error at: '{text}'"))
     }
 
@@ -149,7 +160,13 @@ impl Lexer<'_> {
                 None => None,
             },
         };
-        let kind = if double { "double" } else if unsigned { "uint" } else { "int" };
+        let kind = if double {
+            "double"
+        } else if unsigned {
+            "uint"
+        } else {
+            "int"
+        };
         literal.map(Token::Literal).ok_or_else(|| Issue::new(from, format!("invalid {kind} literal")))
     }
 
@@ -198,7 +215,10 @@ impl Lexer<'_> {
                 }
                 Some('\\') => {
                     self.at += 1;
-                    text.push(self.escape(bytes).ok_or_else(|| self.unrecognized(from, self.at + 1))?);
+                    match self.escape(bytes) {
+                        Some(piece) => text.push(piece),
+                        None => return Err(self.unrecognized(from, self.at + 1)),
+                    }
                 }
                 Some(c) => {
                     text.push(Piece::Char(c));
@@ -206,14 +226,19 @@ impl Lexer<'_> {
                 }
             }
         }
-        Ok(Some(Token::Literal(if bytes { Literal::Bytes(to_bytes(&text)) } else { Literal::String(to_text(&text)) })))
+        Ok(Some(Token::Literal(if bytes {
+            Literal::Bytes(to_bytes(&text))
+        } else {
+            Literal::String(to_text(&text))
+        })))
     }
 
     fn escape(&mut self, bytes: bool) -> Option<Piece> {
         let c = self.peek(0)?;
         self.at += 1;
         let code = |this: &mut Self, skip: usize, length: usize, radix: u32| -> Option<u32> {
-            let digits: String = (skip..skip + length).map(|ahead| this.peek(ahead)).collect::<Option<_>>()?;
+            let digits: String =
+                (skip..skip + length).map(|ahead| this.peek(ahead)).collect::<Option<_>>()?;
             let value = u32::from_str_radix(&digits, radix).ok()?;
             this.at += skip + length;
             Some(value)

@@ -4,6 +4,7 @@
 //! walk over schemas have ways to end the process, and see objects differently than a real server.
 
 use super::eval::Evaluator;
+use super::format;
 use super::value::{Failure, Outcome, Val};
 use kube_cel::KubeCelExt;
 use kube_cel::cel::common::ast::{CallExpr, Expr};
@@ -14,15 +15,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-/// Digits after the point that a number can be asked to have; more of them mean nothing.
-const PRECISION_LIMIT: u32 = 100;
-
 const NAMES: [&str; 4] = ["a0", "a1", "a2", "a3"];
 
-pub(super) fn call<'a>(eval: &mut Evaluator<'a, '_>, name: &str, method: bool, args: &[Val<'a>]) -> Outcome<'a> {
+pub(super) fn call<'a>(
+    eval: &mut Evaluator<'a, '_>,
+    name: &str,
+    method: bool,
+    args: &[Val<'a>],
+) -> Outcome<'a> {
     static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
     if name == "format" {
-        check_precision(args)?;
+        format::check_precision(args.first().and_then(Val::text).unwrap_or_default()).map_err(Failure)?;
     }
     eval.spend(10)?;
     let mut scope = FUNCTIONS.new_inner_scope();
@@ -36,8 +39,13 @@ pub(super) fn call<'a>(eval: &mut Evaluator<'a, '_>, name: &str, method: bool, a
     let call = IdedExpr { id: 0, expr: call };
     // A panic in there is one expression that failed.
     match catch_unwind(AssertUnwindSafe(|| scope.resolve(&call))) {
+        Ok(Ok(value)) if name == "format.named" => Ok(Val::Optional(Some(Rc::new(from_library(value))))),
         Ok(Ok(value)) => Ok(from_library(value)),
-        Ok(Err(cel::ExecutionError::FunctionError { message, .. })) => Err(Failure(message)),
+        Ok(Err(_)) if name == "format.named" => Ok(Val::Optional(None)),
+        Ok(Err(cel::ExecutionError::FunctionError { message, .. })) => {
+            let text = args.first().and_then(Val::text);
+            Err(Failure(text.and_then(|text| unreadable(name, text)).unwrap_or(message)))
+        }
         Ok(Err(cel::ExecutionError::UndeclaredReference(_) | cel::ExecutionError::NoSuchOverload)) => {
             Err(Failure::no_overload())
         }
@@ -46,22 +54,24 @@ pub(super) fn call<'a>(eval: &mut Evaluator<'a, '_>, name: &str, method: bool, a
     }
 }
 
-/// `%.999999999f` would ask for a gigabyte.
-fn check_precision(args: &[Val<'_>]) -> Result<(), Failure> {
-    let text = args.first().and_then(Val::text).unwrap_or_default();
-    let mut rest = text;
-    while let Some((_, after)) = rest.split_once('%') {
-        let digits = after.strip_prefix('.').unwrap_or_default();
-        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        if end > 0 && digits[..end].parse::<u32>().is_ok_and(|wanted| wanted <= PRECISION_LIMIT) {
-            rest = &digits[end..];
-        } else if end > 0 {
-            return Err(Failure(format!("error during formatting: precision {} is too large", &digits[..end])));
-        } else {
-            rest = after.strip_prefix('%').unwrap_or(after);
+/// What a real server says of a text that cannot be read.
+fn unreadable(name: &str, text: &str) -> Option<String> {
+    let parsing = "parse error during conversion from string";
+    Some(match name {
+        "ip" => format!("IP Address {text:?} {parsing}: ParseAddr({text:?}): unable to parse IP"),
+        "cidr" => {
+            let why = if text.contains('/') { "unable to parse IP" } else { "no '/'" };
+            format!(
+                "network address {parsing}: network address {parsing}: netip.ParsePrefix({text:?}): {why}"
+            )
         }
-    }
-    Ok(())
+        "url" => {
+            let why =
+                if text.starts_with(':') { "missing protocol scheme" } else { "invalid URI for request" };
+            format!("URL {parsing}: parse {text:?}: {why}")
+        }
+        _ => return None,
+    })
 }
 
 fn to_library(value: &Val<'_>) -> Result<cel::Value, Failure> {
@@ -115,7 +125,9 @@ fn from_library<'a>(value: cel::Value) -> Val<'a> {
             Val::Map(Rc::new(entries))
         }
         Value::Opaque(opaque) => match opaque.downcast_ref::<cel::objects::OptionalValue>() {
-            Some(optional) => Val::Optional(optional.value().cloned().map(|value| Rc::new(from_library(value)))),
+            Some(optional) => {
+                Val::Optional(optional.value().cloned().map(|value| Rc::new(from_library(value))))
+            }
             None => Val::Opaque(Value::Opaque(opaque)),
         },
         other => Val::Opaque(other),

@@ -8,6 +8,7 @@ mod compile;
 mod escape;
 mod eval;
 pub(super) mod field_path;
+mod format;
 mod functions;
 mod lexer;
 mod library;
@@ -76,7 +77,13 @@ impl CompiledRules {
         self.run(prefix, new, old, None)
     }
 
-    fn run(&self, prefix: &str, new: &Value, old: Option<&Value>, pair: Option<Correlated<'_>>) -> Vec<FieldError> {
+    fn run(
+        &self,
+        prefix: &str,
+        new: &Value,
+        old: Option<&Value>,
+        pair: Option<Correlated<'_>>,
+    ) -> Vec<FieldError> {
         let Some(tree) = &self.tree else { return Vec::new() };
         let mut walk = Walk::default();
         let place = Place { schema: &self.schema, current: pair, nearest: None, is_root: true };

@@ -15,8 +15,22 @@ const EXPRESSION_STARTS: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false',
                                  NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
 pub(super) const RESERVED: [&str; 16] = [
-    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
-    "namespace", "return", "var", "while",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "while",
 ];
 
 pub(super) fn parse(source: &str) -> Result<Expr, Vec<Issue>> {
@@ -25,12 +39,19 @@ pub(super) fn parse(source: &str) -> Result<Expr, Vec<Issue>> {
         let words = format!("expression code point size exceeds limit: size: {size}, limit {LENGTH_LIMIT}");
         return Err(vec![Issue::whole(words)]);
     }
-    parse_tokens(source).map_err(|issue| vec![issue])
+    let (tokens, mut issues) = tokens(source);
+    match parse_tokens(&tokens) {
+        Ok(expr) if issues.is_empty() => Ok(expr),
+        Ok(_) => Err(issues),
+        Err(issue) => {
+            issues.push(issue);
+            Err(issues)
+        }
+    }
 }
 
-fn parse_tokens(source: &str) -> Result<Expr, Issue> {
-    let tokens = tokens(source)?;
-    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
+fn parse_tokens(tokens: &[Placed]) -> Parsed {
+    let mut parser = Parser { tokens, at: 0, depth: 0 };
     let expr = parser.expression()?;
     let next = parser.peek();
     if next.token != Token::End {
@@ -142,7 +163,8 @@ impl<'a> Parser<'a> {
 
     /// Comparisons, sums and products, from loose to tight; each is read from the left.
     fn binary(&mut self, level: usize) -> Parsed {
-        const LEVELS: [&[&str]; 3] = [&["<", "<=", ">", ">=", "==", "!=", "in"], &["+", "-"], &["*", "/", "%"]];
+        const LEVELS: [&[&str]; 3] =
+            [&["<", "<=", ">", ">=", "==", "!=", "in"], &["+", "-"], &["*", "/", "%"]];
         let Some(symbols) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.binary(level + 1)?;
         let mut length = 0;

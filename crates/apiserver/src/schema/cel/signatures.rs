@@ -116,7 +116,7 @@ prefixLength: .(cidr)int
 masked: .(cidr)cidr
 quantity: (string)quantity
 isQuantity: (string)bool
-sign: .(quantity)int
+sign: (quantity)int
 isGreaterThan: .(quantity,quantity)bool|.(semver,semver)bool
 isLessThan: .(quantity,quantity)bool|.(semver,semver)bool
 compareTo: .(quantity,quantity)int|.(semver,semver)int

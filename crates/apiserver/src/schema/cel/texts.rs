@@ -16,11 +16,14 @@ pub(super) fn call<'a>(eval: &mut Evaluator<'a, '_>, name: &str, args: &[Val<'a>
         ("matches", [Val::Text(pattern)]) => {
             Some(eval.pattern(pattern.as_str()).map(|pattern| Val::Bool(pattern.matches(text))))
         }
-        ("find", [Val::Text(pattern)]) => Some(eval.pattern(pattern.as_str()).map(|pattern| {
-            Val::from(pattern.find_all(text).next().unwrap_or_default().to_owned())
-        })),
+        ("find", [Val::Text(pattern)]) => Some(
+            eval.pattern(pattern.as_str())
+                .map(|pattern| Val::from(pattern.find_all(text).next().unwrap_or_default().to_owned())),
+        ),
         ("findAll", [Val::Text(pattern)]) => Some(find_all(eval, text, pattern.as_str(), -1)),
-        ("findAll", [Val::Text(pattern), Val::Int(most)]) => Some(find_all(eval, text, pattern.as_str(), *most)),
+        ("findAll", [Val::Text(pattern), Val::Int(most)]) => {
+            Some(find_all(eval, text, pattern.as_str(), *most))
+        }
         ("lowerAscii", []) => own(text.to_ascii_lowercase()),
         ("upperAscii", []) => own(text.to_ascii_uppercase()),
         ("trim", []) => own(text.trim().to_owned()),
@@ -28,7 +31,9 @@ pub(super) fn call<'a>(eval: &mut Evaluator<'a, '_>, name: &str, args: &[Val<'a>
         ("indexOf", [Val::Text(part)]) => Some(index_of(text, part.as_str(), 0)),
         ("indexOf", [Val::Text(part), Val::Int(from)]) => Some(index_of(text, part.as_str(), *from)),
         ("lastIndexOf", [Val::Text(part)]) => Some(last_index_of(text, part.as_str(), None)),
-        ("lastIndexOf", [Val::Text(part), Val::Int(to)]) => Some(last_index_of(text, part.as_str(), Some(*to))),
+        ("lastIndexOf", [Val::Text(part), Val::Int(to)]) => {
+            Some(last_index_of(text, part.as_str(), Some(*to)))
+        }
         ("replace", [Val::Text(old), Val::Text(new)]) => {
             Some(replace(eval, text, old.as_str(), new.as_str(), -1))
         }
@@ -73,7 +78,7 @@ fn index_of<'a>(text: &str, part: &str, from: i64) -> Outcome<'a> {
     }
     let chars: Vec<char> = text.chars().collect();
     let part: Vec<char> = part.chars().collect();
-    let start = usize::try_from(from).ok().filter(|start| *start <= chars.len()).ok_or_else(|| out_of_range(from))?;
+    let start = usize::try_from(from).map_err(|_| out_of_range(from))?;
     let found = (start..chars.len()).find(|at| chars[*at..].starts_with(&part));
     Ok(Val::Int(found.map_or(-1, |at| at as i64)))
 }
@@ -81,9 +86,9 @@ fn index_of<'a>(text: &str, part: &str, from: i64) -> Outcome<'a> {
 fn last_index_of<'a>(text: &str, part: &str, to: Option<i64>) -> Outcome<'a> {
     let chars: Vec<char> = text.chars().collect();
     let part: Vec<char> = part.chars().collect();
-    let end = match to {
-        None => chars.len(),
-        Some(to) => usize::try_from(to).ok().filter(|to| *to <= chars.len()).ok_or_else(|| out_of_range(to))?,
+    let end = match to.map(|to| usize::try_from(to).map_err(|_| out_of_range(to))).transpose()? {
+        Some(to) if to >= chars.len() && !part.is_empty() => return Ok(Val::Int(-1)),
+        to => to.unwrap_or(chars.len()).min(chars.len()),
     };
     let found = (0..=end).rev().find(|at| chars[*at..].starts_with(&part));
     Ok(Val::Int(found.map_or(-1, |at| at as i64)))

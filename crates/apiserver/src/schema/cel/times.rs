@@ -6,7 +6,8 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
 pub(super) fn convert<'a>(name: &str, value: &Val<'a>) -> Outcome<'a> {
-    let failed = || Failure(format!("type conversion error from '{}' to '{name}'", value.type_name()));
+    let wanted = if name == "duration" { "google.protobuf.Duration" } else { "google.protobuf.Timestamp" };
+    let failed = || Failure(format!("type conversion error from '{}' to '{wanted}'", value.type_name()));
     match (name, value) {
         ("duration", Val::Duration(_)) | ("timestamp", Val::Timestamp(_)) => Ok(value.clone()),
         ("duration", Val::Text(text)) => {
@@ -30,11 +31,17 @@ pub(super) fn arithmetic<'a>(name: &str, a: &Val<'a>, b: &Val<'a>) -> Outcome<'a
         time.checked_add(SignedDuration::from_nanos(nanos)).map(Val::Timestamp).map_err(|_| out_of_range())
     };
     match (name, a, b) {
-        ("_+_", Val::Duration(a), Val::Duration(b)) => a.checked_add(*b).map(Val::Duration).ok_or_else(overflow),
-        ("_-_", Val::Duration(a), Val::Duration(b)) => a.checked_sub(*b).map(Val::Duration).ok_or_else(overflow),
+        ("_+_", Val::Duration(a), Val::Duration(b)) => {
+            a.checked_add(*b).map(Val::Duration).ok_or_else(overflow)
+        }
+        ("_-_", Val::Duration(a), Val::Duration(b)) => {
+            a.checked_sub(*b).map(Val::Duration).ok_or_else(overflow)
+        }
         ("_+_", Val::Timestamp(time), Val::Duration(nanos)) => moved(time, *nanos),
         ("_+_", Val::Duration(nanos), Val::Timestamp(time)) => moved(time, *nanos),
-        ("_-_", Val::Timestamp(time), Val::Duration(nanos)) => moved(time, nanos.checked_neg().ok_or_else(overflow)?),
+        ("_-_", Val::Timestamp(time), Val::Duration(nanos)) => {
+            moved(time, nanos.checked_neg().ok_or_else(overflow)?)
+        }
         ("_-_", Val::Timestamp(a), Val::Timestamp(b)) => {
             i64::try_from(a.as_nanosecond() - b.as_nanosecond()).map(Val::Duration).map_err(|_| overflow())
         }

@@ -85,7 +85,9 @@ pub(super) fn declared(schema: &Schema, resource: bool) -> Option<Type<'_>> {
 impl<'s> Type<'s> {
     /// Whether a value of the other type can stand where this one is wanted; learns what the letters stand for.
     pub fn accepts(&self, other: &Type<'s>, letters: &mut [Option<Type<'s>>; 3]) -> bool {
-        use Type::{Dyn, Duration, List, Map, Meta, Null, Object, Opaque, Optional, Param, Timestamp, Unknown};
+        use Type::{
+            Duration, Dyn, List, Map, Meta, Null, Object, Opaque, Optional, Param, Timestamp, Unknown,
+        };
         match (self, other) {
             (Param(letter), _) => {
                 let letter = usize::from(*letter).min(2);
@@ -117,7 +119,10 @@ impl<'s> Type<'s> {
     }
 
     fn is_simple(&self) -> bool {
-        !matches!(self, Self::List(_) | Self::Map(..) | Self::Optional(_) | Self::Object(..) | Self::Opaque(_))
+        !matches!(
+            self,
+            Self::List(_) | Self::Map(..) | Self::Optional(_) | Self::Object(..) | Self::Opaque(_)
+        )
     }
 
     /// Whether more could be said of it.

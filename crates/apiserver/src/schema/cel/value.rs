@@ -103,9 +103,13 @@ pub(super) fn view<'a>(value: &'a Json, schema: &'a Schema, resource: bool) -> O
         }
         (Some(SchemaType::String), Json::String(text)) => view_text(text, schema),
         (Some(SchemaType::String), _) => wrong("string"),
-        (Some(SchemaType::Number), Json::Number(number)) => Ok(Val::Double(number.as_f64().unwrap_or(f64::NAN))),
+        (Some(SchemaType::Number), Json::Number(number)) => {
+            Ok(Val::Double(number.as_f64().unwrap_or(f64::NAN)))
+        }
         (Some(SchemaType::Number), _) => wrong("float"),
-        (Some(SchemaType::Integer), _) => value.as_i64().map_or_else(|| wrong("int"), |number| Ok(Val::Int(number))),
+        (Some(SchemaType::Integer), _) => {
+            value.as_i64().map_or_else(|| wrong("int"), |number| Ok(Val::Int(number)))
+        }
         (Some(SchemaType::Boolean), Json::Bool(value)) => Ok(Val::Bool(*value)),
         (Some(SchemaType::Boolean), _) => wrong("bool"),
         (None, _) => Ok(Val::Undescribed(value)),
@@ -133,11 +137,11 @@ fn view_text<'a>(text: &'a str, schema: &Schema) -> Outcome<'a> {
             .parse()
             .map(Val::Timestamp)
             .map_err(|error| Failure(format!("Invalid date formatted string {text}: {error}"))),
-        Some("date-time") => text
-            .parse()
-            .or_else(|_| format!("{text}Z").parse())
-            .map(Val::Timestamp)
-            .map_err(|error: jiff::Error| Failure(format!("Invalid date-time formatted string {text}: {error}"))),
+        Some("date-time") => {
+            text.parse().or_else(|_| format!("{text}Z").parse()).map(Val::Timestamp).map_err(
+                |error: jiff::Error| Failure(format!("Invalid date-time formatted string {text}: {error}")),
+            )
+        }
         Some("byte") => match decode_base64(text) {
             Some(bytes) => Ok(Val::Bytes(bytes.into())),
             None => failure(format!("Invalid byte formatted string {text}: illegal base64 data")),
@@ -168,7 +172,7 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
             bits &= (1 << count) - 1;
         }
     }
-    (text.len() % 4 == 0).then_some(bytes)
+    text.len().is_multiple_of(4).then_some(bytes)
 }
 
 impl<'a> Val<'a> {
@@ -249,7 +253,9 @@ impl<'a> Val<'a> {
                 });
                 Some(entries.collect())
             }
-            Self::Map(entries) => Some(entries.iter().map(|(key, value)| (key.clone(), Ok(value.clone()))).collect()),
+            Self::Map(entries) => {
+                Some(entries.iter().map(|(key, value)| (key.clone(), Ok(value.clone()))).collect())
+            }
             _ => None,
         }
     }
@@ -274,9 +280,10 @@ impl<'a> Val<'a> {
                     _ => Ok(None),
                 }
             }
-            Self::Map(entries) => {
-                Ok(entries.iter().find(|(known, _)| known.equals(key) == Ok(true)).map(|(_, value)| value.clone()))
-            }
+            Self::Map(entries) => Ok(entries
+                .iter()
+                .find(|(known, _)| known.equals(key) == Ok(true))
+                .map(|(_, value)| value.clone())),
             _ => Err(Failure::no_overload()),
         }
     }
@@ -331,9 +338,12 @@ impl<'a> Val<'a> {
             }
             ListType::Map(keys) => {
                 let key_of = |item: &Val<'a>| -> Result<Vec<Option<Val<'a>>>, Failure> {
-                    keys.iter().map(|key| item.get(&Val::from(escape(key).unwrap_or_else(|| key.clone())))).collect()
+                    keys.iter()
+                        .map(|key| item.get(&Val::from(escape(key).unwrap_or_else(|| key.clone()))))
+                        .collect()
                 };
-                let keyed: Vec<_> = items.iter().map(|item| Ok((key_of(item)?, item))).collect::<Result<_, _>>()?;
+                let keyed: Vec<_> =
+                    items.iter().map(|item| Ok((key_of(item)?, item))).collect::<Result<_, _>>()?;
                 for other in &others {
                     let wanted = key_of(other)?;
                     let same_key = |known: &[Option<Val<'a>>]| {
@@ -342,7 +352,9 @@ impl<'a> Val<'a> {
                             (a, b) => a.is_none() && b.is_none(),
                         })
                     };
-                    let Some((_, item)) = keyed.iter().find(|(known, _)| same_key(known)) else { return Ok(false) };
+                    let Some((_, item)) = keyed.iter().find(|(known, _)| same_key(known)) else {
+                        return Ok(false);
+                    };
                     if !item.equals(other)? {
                         return Ok(false);
                     }
@@ -374,7 +386,9 @@ impl<'a> Val<'a> {
         // Fields that the schema does not describe are compared as they are.
         if let (Self::JsonMap(fields, schema, resource), Self::JsonMap(others, ..)) = (self, other) {
             let hidden = fields.iter().filter(|(name, _)| below(schema, *resource, name).is_none());
-            return Ok(hidden.into_iter().all(|(name, value)| others.get(name).is_none_or(|other| other == value)));
+            return Ok(hidden
+                .into_iter()
+                .all(|(name, value)| others.get(name).is_none_or(|other| other == value)));
         }
         Ok(true)
     }

@@ -85,7 +85,8 @@ impl Walk {
                     }
                 }
                 for (name, tree) in &tree.properties {
-                    let (Some(value), Some(schema)) = (fields.get(name), place.schema.properties.get(name)) else {
+                    let (Some(value), Some(schema)) = (fields.get(name), place.schema.properties.get(name))
+                    else {
                         continue;
                     };
                     let old = old.and_then(|old| old.get(name));
@@ -133,7 +134,8 @@ impl Walk {
                 Err(Failure(why)) => {
                     let rule = rule_text(compiled);
                     let words = if why.starts_with("no such overload") {
-                        let what = "call arguments did not match a supported operator, function or macro signature";
+                        let what =
+                            "call arguments did not match a supported operator, function or macro signature";
                         format!("'{why}': {what} for rule: {rule}")
                     } else if why.starts_with("operation cancelled") {
                         self.exhausted = true;
@@ -143,13 +145,17 @@ impl Walk {
                     } else {
                         format!("{why} evaluating rule: {rule}")
                     };
-                    self.errors.push(FieldError::new(path.to_field(), FieldErrorKind::Invalid, type_name, words));
+                    self.errors.push(FieldError::new(
+                        path.to_field(),
+                        FieldErrorKind::Invalid,
+                        type_name,
+                        words,
+                    ));
                 }
             }
             if self.steps > STEP_BUDGET && !self.exhausted {
                 self.exhausted = true;
-                let words =
-                    "validation failed due to running out of cost budget, no further validation rules will be run";
+                let words = "validation failed due to running out of cost budget, no further validation rules will be run";
                 self.errors.push(FieldError::new(path.to_field(), FieldErrorKind::Invalid, type_name, words));
             }
         }
@@ -178,12 +184,23 @@ impl Walk {
         let Some(message) = &compiled.message else { return Ok((false, None)) };
         // The real server shows the old value itself here, not an optional of it.
         let mut evaluator = Evaluator::new(&compiled.patterns, this, old);
-        let text = evaluator.eval(message).ok().and_then(|value| value.text().map(|text| text.trim().to_owned()));
+        let text =
+            evaluator.eval(message).ok().and_then(|value| value.text().map(|text| text.trim().to_owned()));
         self.steps += evaluator.steps;
-        Ok((false, text.filter(|text| !text.is_empty() && text.len() <= MESSAGE_LIMIT && !text.contains('\n'))))
+        Ok((
+            false,
+            text.filter(|text| !text.is_empty() && text.len() <= MESSAGE_LIMIT && !text.contains('\n')),
+        ))
     }
 
-    fn broken(&mut self, compiled: &Compiled, path: &Path<'_>, new: &Value, place: Place<'_>, made: Option<String>) {
+    fn broken(
+        &mut self,
+        compiled: &Compiled,
+        path: &Path<'_>,
+        new: &Value,
+        place: Place<'_>,
+        made: Option<String>,
+    ) {
         if !compiled.uses_old && place.unchanged() {
             return;
         }
