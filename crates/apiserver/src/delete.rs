@@ -174,6 +174,10 @@ impl Server {
                 }
             }
         }
+        let mut metadata = json!({ "resourceVersion": self.store.revision().to_string() });
+        if call.resource.is_custom() {
+            metadata["continue"] = json!("");
+        }
         let mut items = Vec::new();
         for object in chosen {
             let one = Call { name: meta::text(&object, "name").to_owned(), ..call.clone() };
@@ -184,7 +188,7 @@ impl Server {
             200,
             &json!({
                 "kind": call.resource.list_kind, "apiVersion": call.resource.api_version(),
-                "metadata": { "resourceVersion": self.store.revision().to_string() }, "items": items,
+                "metadata": metadata, "items": items,
             }),
         ))
     }

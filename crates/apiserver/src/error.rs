@@ -96,6 +96,16 @@ impl ApiError {
         Self::new(409, "AlreadyExists", format!("{what} {name:?} already exists")).about(what, name)
     }
 
+    /// 409: there is one already, although the name was to be generated.
+    pub fn no_name_left(what: GroupResource<'_>, name: &str) -> Self {
+        let mut error = Self::already_exists(what, name);
+        error.message += ", the server was not able to generate a unique name for the object";
+        if let Some(details) = &mut error.details {
+            details.retry_after_seconds = Some(1);
+        }
+        error
+    }
+
     /// 409: somebody was faster, or a precondition does not hold.
     pub fn conflict(what: GroupResource<'_>, name: &str, why: impl fmt::Display) -> Self {
         Self::new(409, "Conflict", format!("Operation cannot be fulfilled on {what} {name:?}: {why}"))

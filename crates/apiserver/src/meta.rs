@@ -260,15 +260,7 @@ pub(crate) fn check_identity(
     namespace: &str,
     name: &str,
 ) -> Result<(), ApiError> {
-    let api_version = body["apiVersion"].as_str().unwrap_or_default();
-    let kind = body["kind"].as_str().unwrap_or_default();
-    let expected = resource.api_version();
-    if !kind.is_empty() && kind != resource.kind || !api_version.is_empty() && api_version != expected {
-        return Err(ApiError::bad_request(format!(
-            "{kind} in version {api_version:?} cannot be handled as a {}: the API version in the data ({api_version}) does not match the expected API version ({expected})",
-            resource.kind
-        )));
-    }
+    check_kind(body, resource)?;
     let named = text(body, "name");
     if !name.is_empty() && !named.is_empty() && named != name {
         return Err(ApiError::bad_request(format!(
@@ -282,4 +274,60 @@ pub(crate) fn check_identity(
         ));
     }
     Ok(())
+}
+
+/// Checks that a body is of the kind that the path names. A kind that is built in may leave it out.
+fn check_kind(body: &Value, resource: &Resource) -> Result<(), ApiError> {
+    let api_version = body["apiVersion"].as_str().unwrap_or_default();
+    let kind = body["kind"].as_str().unwrap_or_default();
+    let (wanted, expected) = (&resource.kind, resource.api_version());
+    if resource.is_custom() {
+        for (field, value) in [("Kind", kind), ("apiVersion", api_version)] {
+            if value.is_empty() {
+                return Err(ApiError::bad_request(format!(
+                    "the object provided is unrecognized (must be of type {wanted}): Object '{field}' is missing in '{body}' ({body})"
+                )));
+            }
+        }
+        if api_version != expected {
+            return Err(ApiError::bad_request(format!(
+                "the API version in the data ({api_version}) does not match the expected API version ({expected})"
+            )));
+        }
+        if kind != wanted {
+            let error = FieldError::new("kind", FieldErrorKind::Invalid, kind, format!("must be {wanted}"));
+            return Err(ApiError::invalid(&resource.group, kind, text(body, "name"), vec![error]));
+        }
+        return Ok(());
+    }
+    let refuse = |why: String| {
+        Err(ApiError::bad_request(format!(
+            "{kind} in version {api_version:?} cannot be handled as a {wanted}: {why}"
+        )))
+    };
+    if !api_version.is_empty() && api_version != expected {
+        return refuse(format!(
+            "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        ));
+    }
+    if !kind.is_empty() && kind != wanted {
+        return refuse(format!("converting ({api_version}.{kind}) to (core.{wanted}): unknown conversion"));
+    }
+    Ok(())
+}
+
+/// Takes out of the metadata what is empty: it is the same as what is not there.
+pub(crate) fn drop_empty(object: &mut Value) {
+    let metadata = metadata(object);
+    for field in ["labels", "annotations", "finalizers", "ownerReferences"] {
+        let empty = match metadata.get(field) {
+            Some(Value::Object(map)) => map.is_empty(),
+            Some(Value::Array(list)) => list.is_empty(),
+            Some(Value::Null) => true,
+            _ => false,
+        };
+        if empty {
+            metadata.remove(field);
+        }
+    }
 }

@@ -22,6 +22,9 @@ use serde_json::{Value, json};
 /// Tries to find a free generated name before giving up, as a real server does.
 const GENERATE_NAME_TRIES: usize = 8;
 
+/// The longest name that a field manager may have.
+const FIELD_MANAGER_LIMIT_BYTES: usize = 128;
+
 /// How unknown fields are dealt with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FieldValidation {
@@ -48,9 +51,10 @@ impl FieldValidation {
 
 impl Server {
     pub(crate) fn create(&mut self, call: &Call) -> Result<Answer, ApiError> {
-        if !call.name.is_empty() {
-            return Err(ApiError::method_not_allowed(call.resource.group_resource(), "create"));
+        if !call.name.is_empty() || call.resource.namespaced && call.namespace.is_empty() {
+            return Err(ApiError::no_such_method());
         }
+        check_options(call)?;
         let body = read_body(call)?;
         let mut warnings = Vec::new();
         let (created, _) = self.create_object(call, body, &mut warnings)?;
@@ -67,7 +71,9 @@ impl Server {
         let resource = call.resource.clone();
         meta::check_identity(&object, &resource, &call.namespace, "")?;
         if !meta::text(&object, "resourceVersion").is_empty() {
-            return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
+            return Err(apply::unexpected(
+                "resourceVersion should not be set on objects to be created".to_owned(),
+            ));
         }
         self.check_namespace(call, meta::text(&object, "name"))?;
         object["apiVersion"] = json!(resource.api_version());
@@ -89,7 +95,11 @@ impl Server {
         let name = meta::text(&object, "name").to_owned();
         let key = Key::new(&call.namespace, &name);
         if self.store.get(&resource.storage(), &key).is_some() {
-            return Err(ApiError::already_exists(resource.group_resource(), &name));
+            let generated = !meta::text(&object, "generateName").is_empty();
+            return Err(match generated {
+                true => ApiError::no_name_left(resource.group_resource(), &name),
+                false => ApiError::already_exists(resource.group_resource(), &name),
+            });
         }
         self.finish(call, None, object)
     }
@@ -124,10 +134,14 @@ impl Server {
         errors.extend(kinds::validate(new, old, resource));
         if resource.is_custom() {
             errors.extend(schema::validate(&resource.schema, new, old));
-            if let Some(rules) =
-                resource.rules.as_ref().filter(|_| errors.is_empty() && !self.has(Planted::RulesNotChecked))
-            {
-                errors.extend(rules.check(new, old));
+            let rules = resource
+                .rules
+                .as_ref()
+                .filter(|rules| !rules.is_empty() && !self.has(Planted::RulesNotChecked));
+            match rules {
+                Some(_) if schema::blocks_rules(&errors) => errors.push(schema::rules_not_checked()),
+                Some(rules) => errors.extend(rules.check(new, old)),
+                None => {}
             }
         }
         errors
@@ -150,12 +164,16 @@ impl Server {
 
     pub(crate) fn update(&mut self, call: &Call) -> Result<Answer, ApiError> {
         if call.name.is_empty() {
-            return Err(ApiError::method_not_allowed(call.resource.group_resource(), "update"));
+            return Err(ApiError::no_such_method());
         }
+        check_options(call)?;
         let body = read_body(call)?;
         meta::check_identity(&body, &call.resource, &call.namespace, &call.name)?;
         if meta::text(&body, "name").is_empty() {
-            return Err(ApiError::bad_request("name must be provided"));
+            return Err(ApiError::bad_request(format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                call.name
+            )));
         }
         let mut warnings = Vec::new();
         let Ok(stored) = self.stored(call) else {
@@ -192,6 +210,8 @@ impl Server {
         if !creatable || !call.subresource.is_empty() {
             return Err(ApiError::not_found(resource.group_resource(), &call.name));
         }
+        let mut body = body;
+        meta::metadata(&mut body).remove("resourceVersion");
         let (created, _) = self.create_object(call, body, warnings)?;
         Ok(Answer::json(201, encode_for(call, &created)?))
     }
@@ -250,8 +270,9 @@ impl Server {
 
     pub(crate) fn patch(&mut self, call: &Call) -> Result<Answer, ApiError> {
         if call.name.is_empty() {
-            return Err(ApiError::method_not_allowed(call.resource.group_resource(), "patch"));
+            return Err(ApiError::no_such_method());
         }
+        check_options(call)?;
         if call.query.get("force").is_some() && !call.content_type.starts_with("application/apply-patch") {
             let detail = "may not be specified for non-apply patch";
             let error = FieldError::bare("force", FieldErrorKind::Forbidden, detail);
@@ -349,6 +370,7 @@ impl Server {
     /// Takes out what is unknown and puts in what is missing.
     fn tidy(&self, call: &Call, object: &mut Value, warnings: &mut Vec<String>) -> Result<(), ApiError> {
         self.check_unknown(call, object, warnings)?;
+        meta::drop_empty(object);
         if call.resource.is_custom() && !self.has(Planted::DefaultsLeftOut) {
             schema::default(&call.resource.schema, object);
         }
@@ -408,7 +430,7 @@ impl Server {
                 return Ok(());
             }
         }
-        Err(ApiError::already_exists(call.resource.group_resource(), &prefix))
+        Err(ApiError::no_name_left(call.resource.group_resource(), &prefix))
     }
 
     /// An object goes only into a namespace that is there and stays.
@@ -480,6 +502,9 @@ impl Server {
                 storage_path(call)
             );
             return Err(ApiError::conflict(what, &call.name, why));
+        }
+        if !version.is_empty() && version.parse::<u64>().is_err() {
+            return Err(apply::unexpected(format!("strconv.ParseUint: parsing {version:?}: invalid syntax")));
         }
         if !version.is_empty() && version != is_version && !self.has(Planted::ConflictNotSeen) {
             return Err(ApiError::modified(what, &call.name));
@@ -561,6 +586,18 @@ fn keep_other_half(call: &Call, new: &mut Value, old: &Value) {
             None => drop(fields.remove("status")),
         }
     }
+}
+
+/// Refuses options that make no sense, before anything else is looked at.
+fn check_options(call: &Call) -> Result<(), ApiError> {
+    call.query.dry_run(call.verb.options())?;
+    FieldValidation::of(call)?;
+    if call.query.get("fieldManager").is_some_and(|manager| manager.len() > FIELD_MANAGER_LIMIT_BYTES) {
+        let detail = format!("may not be more than {FIELD_MANAGER_LIMIT_BYTES} bytes");
+        let error = FieldError::bare("fieldManager", FieldErrorKind::TooLong, detail);
+        return Err(ApiError::invalid("meta.k8s.io", call.verb.options(), "", vec![error]));
+    }
+    Ok(())
 }
 
 /// Where a real server would keep the object.

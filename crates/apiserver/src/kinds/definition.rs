@@ -41,8 +41,7 @@ pub(super) fn prepare_create(object: &mut Value) {
         .filter(|version| version["storage"] == json!(true))
         .map(|v| v["name"].clone())
         .collect();
-    object["status"] =
-        json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": stored });
+    object["status"] = json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": stored });
 }
 
 pub(super) fn prepare_update(object: &mut Value, old: &Value) {

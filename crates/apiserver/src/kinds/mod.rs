@@ -105,6 +105,7 @@ pub(crate) fn wants_version(resource: &Resource) -> bool {
 pub(crate) fn default(object: &mut Value, resource: &Resource) {
     match place(resource) {
         ("", "secrets") => plain::default_secret(object),
+        ("", "configmaps") => plain::drop_empty(object, &["data", "binaryData"]),
         ("", "namespaces") => namespace::default(object),
         (_, "events") => event::default(object, resource.group.is_empty()),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::default(object),

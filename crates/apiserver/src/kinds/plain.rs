@@ -11,6 +11,7 @@ const KEY_RULE: &str = "a valid config key must consist of alphanumeric characte
 
 /// `stringData` is written, and never read: it goes into `data`.
 pub(super) fn default_secret(object: &mut Value) {
+    drop_empty(object, &["data", "stringData"]);
     let Some(fields) = object.as_object_mut() else { return };
     if let Some(Value::Object(texts)) = fields.remove("stringData") {
         let data = fields.entry("data").or_insert_with(|| json!({}));
@@ -22,6 +23,16 @@ pub(super) fn default_secret(object: &mut Value) {
     }
     if fields.get("type").and_then(Value::as_str).is_none_or(str::is_empty) {
         fields.insert("type".to_owned(), json!("Opaque"));
+    }
+}
+
+/// An empty map is the same as none.
+pub(super) fn drop_empty(object: &mut Value, names: &[&str]) {
+    let Some(fields) = object.as_object_mut() else { return };
+    for name in names {
+        if fields.get(*name).and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
+            fields.remove(*name);
+        }
     }
 }
 
