@@ -11,6 +11,7 @@ use crate::{
     extension::{Objects, Write},
     kinds, meta, patch,
     planted::Planted,
+    request::Verb,
     resource::Resource,
     schema,
     server::{Answer, Call, Server},
@@ -402,7 +403,7 @@ impl Server {
                 let version = &call.resource.version;
                 let list = texts.join(", ");
                 return Err(ApiError::bad_request(match call.resource.is_custom() {
-                    _ if call.verb == crate::request::Verb::Patch => {
+                    _ if call.verb == Verb::Patch => {
                         format!("error when patching: strict decoding error: {list}")
                     }
                     true => format!("strict decoding error: {list}"),
@@ -497,11 +498,19 @@ impl Server {
         let (uid, version) = (meta::text(new, "uid"), meta::text(new, "resourceVersion"));
         let (is_uid, is_version) = (meta::text(old, "uid"), meta::text(old, "resourceVersion"));
         if !uid.is_empty() && uid != is_uid && !self.has(Planted::UidPreconditionIgnored) {
+            let applies = call.content_type.starts_with("application/apply-patch");
+            if call.verb == Verb::Patch && !applies {
+                return Err(immutable(call, "metadata.uid", uid));
+            }
             let why = format!(
                 "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {is_uid}",
                 storage_path(call)
             );
             return Err(ApiError::conflict(what, &call.name, why));
+        }
+        let deleted_at = meta::text(new, "deletionTimestamp");
+        if !deleted_at.is_empty() && meta::text(old, "deletionTimestamp").is_empty() {
+            return Err(immutable(call, "metadata.deletionTimestamp", deleted_at));
         }
         if !version.is_empty() && version.parse::<u64>().is_err() {
             return Err(apply::unexpected(format!("strconv.ParseUint: parsing {version:?}: invalid syntax")));
@@ -598,6 +607,11 @@ fn check_options(call: &Call) -> Result<(), ApiError> {
         return Err(ApiError::invalid("meta.k8s.io", call.verb.options(), "", vec![error]));
     }
     Ok(())
+}
+
+fn immutable(call: &Call, field: &str, value: &str) -> ApiError {
+    let error = FieldError::new(field, FieldErrorKind::Invalid, value, "field is immutable");
+    ApiError::invalid(&call.resource.group, &call.resource.kind, &call.name, vec![error])
 }
 
 /// Where a real server would keep the object.
