@@ -2,8 +2,9 @@
 
 use crate::{
     encode::{self, Form},
-    error::{ApiError, Cause, Details},
+    error::{ApiError, Cause, Details, FieldError, FieldErrorKind},
     planted::Planted,
+    request::Verb,
     selector::{FieldSelector, LabelSelector},
     server::{Answer, Call, Server},
     store::{Compacted, Key, Revision, Stored},
@@ -44,9 +45,10 @@ impl Server {
     }
 
     pub(crate) fn list(&self, call: &Call) -> Result<Answer, ApiError> {
+        check_options(call)?;
         let (labels, fields) = selectors(call)?;
         let mut limit = call.query.number("limit")?.filter(|limit| *limit > 0);
-        let (at, after) = self.list_position(call)?;
+        let (at, after) = self.list_position(call, limit)?;
         // A list of exactly one needs no pages.
         if fields.name().is_some() {
             limit = None;
@@ -97,29 +99,22 @@ impl Server {
     }
 
     /// Where a list begins: at which revision, and after which object.
-    fn list_position(&self, call: &Call) -> Result<(At, Option<Key>), ApiError> {
-        let wanted = self.check_not_in_future(call)?;
-        if let Some(token) = call.query.get("continue") {
+    fn list_position(&self, call: &Call, limit: Option<u64>) -> Result<(At, Option<Key>), ApiError> {
+        let version = call.query.get("resourceVersion").unwrap_or_default();
+        if let Some(token) = call.query.get("continue").filter(|token| !token.is_empty()) {
+            if !version.is_empty() && version != "0" {
+                let why = "specifying resource version is not allowed when using continue";
+                return Err(ApiError::bad_request(why));
+            }
             let (revision, key) = read_token(token)?;
             return Ok((At::Exactly(revision), Some(key)));
         }
+        let wanted = self.check_not_in_future(call)?;
         match (call.query.get("resourceVersionMatch"), wanted) {
+            // A page of the past, as clients asked for it before they could say so.
+            (None, Some(revision)) if limit.is_some() => Ok((At::Exactly(revision), None)),
             (Some("Exact"), Some(revision)) => Ok((At::Exactly(revision), None)),
-            (Some("NotOlderThan") | None, _) => Ok((At::Latest, None)),
-            (Some("Exact"), None) => {
-                Err(forbidden_match("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""))
-            }
-            (Some(other), _) => Err(ApiError::invalid(
-                "meta.k8s.io",
-                "ListOptions",
-                "",
-                vec![crate::error::FieldError::new(
-                    "resourceVersionMatch",
-                    crate::error::FieldErrorKind::NotSupported,
-                    other,
-                    "supported values: \"Exact\", \"NotOlderThan\", \"\"",
-                )],
-            )),
+            _ => Ok((At::Latest, None)),
         }
     }
 
@@ -127,24 +122,9 @@ impl Server {
     fn check_not_in_future(&self, call: &Call) -> Result<Option<Revision>, ApiError> {
         let version = call.query.get("resourceVersion").unwrap_or_default();
         if version.is_empty() {
-            if call.query.get("resourceVersionMatch").is_some()
-                && call.query.get("sendInitialEvents").is_none()
-            {
-                return Err(forbidden_match(
-                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
-                ));
-            }
             return Ok(None);
         }
-        let revision: Revision = version.parse().map_err(|_| {
-            let error = crate::error::FieldError::new(
-                "resourceVersion",
-                crate::error::FieldErrorKind::Invalid,
-                version,
-                format!("strconv.ParseUint: parsing {version:?}: invalid syntax"),
-            );
-            ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![error])
-        })?;
+        let revision: Revision = version.parse().map_err(|_| not_a_version(version, call.verb))?;
         if revision == 0 {
             return Ok(None);
         }
@@ -167,14 +147,10 @@ impl Server {
     }
 
     pub(crate) fn start_watch(&self, call: &Call) -> Result<Answer, ApiError> {
+        check_options(call)?;
         let (labels, fields) = selectors(call)?;
         let wanted = self.check_not_in_future(call)?;
         let initial = call.query.get("sendInitialEvents").map(|_| call.query.flag("sendInitialEvents"));
-        if initial.is_some() && call.query.get("resourceVersionMatch") != Some("NotOlderThan") {
-            return Err(forbidden_match(
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            ));
-        }
         let mut watch = Watch {
             resource: call.resource.clone(),
             namespace: (!call.namespace.is_empty()).then(|| call.namespace.clone()),
@@ -228,20 +204,60 @@ impl Server {
 fn selectors(call: &Call) -> Result<(LabelSelector, FieldSelector), ApiError> {
     Ok((
         LabelSelector::parse(call.query.get("labelSelector").unwrap_or_default())?,
-        FieldSelector::parse(
-            call.query.get("fieldSelector").unwrap_or_default(),
-            &call.resource.selectable_fields,
-        )?,
+        FieldSelector::of(call.query.get("fieldSelector").unwrap_or_default(), &call.resource)?,
     ))
 }
 
-fn forbidden_match(detail: &str) -> ApiError {
-    let error = crate::error::FieldError::bare(
-        "resourceVersionMatch",
-        crate::error::FieldErrorKind::Forbidden,
-        detail,
+/// Refuses options of a list or watch that do not go together, all at once.
+fn check_options(call: &Call) -> Result<(), ApiError> {
+    const MATCH: &str = "resourceVersionMatch";
+    let option = |name: &str| call.query.get(name).unwrap_or_default();
+    let (version, wanted) = (option("resourceVersion"), option(MATCH));
+    let initial = call.query.get("sendInitialEvents").is_some();
+    let watch = call.verb == Verb::Watch;
+    let forbidden = |field: &str, why: &str| FieldError::bare(field, FieldErrorKind::Forbidden, why);
+    let unsupported = |values: &str| {
+        let detail = format!("supported values: {values}");
+        FieldError::new(MATCH, FieldErrorKind::NotSupported, wanted, detail)
+    };
+    let mut errors = Vec::new();
+    let mut check = |wrong: bool, error: FieldError| {
+        if wrong {
+            errors.push(error)
+        }
+    };
+    if watch {
+        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        check(initial && wanted != "NotOlderThan", forbidden(MATCH, why));
+        let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        check(!wanted.is_empty() && !initial, forbidden(MATCH, why));
+        check(!wanted.is_empty() && wanted != "NotOlderThan", unsupported("\"NotOlderThan\""));
+    } else {
+        let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+        check(!wanted.is_empty() && version.is_empty(), forbidden(MATCH, why));
+        let why = "resourceVersionMatch is forbidden when continue is provided";
+        check(!wanted.is_empty() && !option("continue").is_empty(), forbidden(MATCH, why));
+        let known = matches!(wanted, "" | "Exact" | "NotOlderThan");
+        check(!known, unsupported("\"Exact\", \"NotOlderThan\", \"\""));
+        let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+        check(wanted == "Exact" && version == "0", forbidden(MATCH, why));
+        check(initial, forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+    }
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", errors)),
+    }
+}
+
+/// A real server says so in one way for a list, and in another for the rest.
+fn not_a_version(version: &str, verb: Verb) -> ApiError {
+    let why = format!(
+        "resourceVersion: Invalid value: {version:?}: strconv.ParseUint: parsing {version:?}: invalid syntax"
     );
-    ApiError::invalid("meta.k8s.io", "ListOptions", "", vec![error])
+    match verb {
+        Verb::List => ApiError::bad_request(format!("invalid resource version: {why}")),
+        _ => ApiError { code: 500, reason: "", message: why, details: None },
+    }
 }
 
 /// A list as it is put together.
@@ -278,6 +294,9 @@ impl Page<'_> {
 
     fn finish(self, revision: Revision, exact: bool) -> Bytes {
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
+        if self.call.resource.is_custom() {
+            metadata["continue"] = json!("");
+        }
         if self.remaining > 0
             && let Some(last) = &self.last
         {

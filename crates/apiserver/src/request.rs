@@ -109,8 +109,9 @@ impl Query {
 
     pub(crate) fn number(&self, key: &str) -> Result<Option<u64>, ApiError> {
         let Some(text) = self.get(key) else { return Ok(None) };
-        text.parse()
-            .map(Some)
+        // What is below zero is not asked for.
+        text.parse::<i64>()
+            .map(|number| u64::try_from(number).ok())
             .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
     }
 

@@ -1,122 +1,11 @@
 //! Label and field selectors.
 
-use crate::error::ApiError;
+mod labels;
+
+pub use labels::LabelSelector;
+
+use crate::{error::ApiError, resource::Resource};
 use serde_json::Value;
-
-/// Which labels an object must have.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LabelSelector(Vec<Requirement>);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Requirement {
-    key: String,
-    is: Is,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Is {
-    Present,
-    Absent,
-    In(Vec<String>),
-    NotIn(Vec<String>),
-}
-
-impl LabelSelector {
-    /// Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
-    pub fn parse(text: &str) -> Result<Self, ApiError> {
-        let refuse = |why: String| ApiError::bad_request(format!("unable to parse requirement: {why}"));
-        let mut requirements = Vec::new();
-        for part in split_outside_parentheses(text) {
-            let part = part.trim();
-            if part.is_empty() {
-                if text.trim().is_empty() {
-                    continue;
-                }
-                return Err(refuse("found '', expected: identifier after ','".to_owned()));
-            }
-            let requirement = parse_requirement(part).map_err(refuse)?;
-            requirements.push(requirement);
-        }
-        Ok(Self(requirements))
-    }
-
-    /// Whether nothing is asked for.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether these labels are enough.
-    pub fn matches(&self, labels: &[(Box<str>, Box<str>)]) -> bool {
-        let value = |key: &str| labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| &**value);
-        self.0.iter().all(|Requirement { key, is }| match (is, value(key)) {
-            (Is::Present, found) => found.is_some(),
-            (Is::Absent, found) => found.is_none(),
-            (Is::In(values), found) => found.is_some_and(|found| values.iter().any(|value| value == found)),
-            (Is::NotIn(values), found) => found.is_none_or(|found| values.iter().all(|value| value != found)),
-        })
-    }
-}
-
-/// Splits at commas that are not in parentheses.
-fn split_outside_parentheses(text: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
-    for (place, character) in text.char_indices() {
-        match character {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth <= 0 => {
-                parts.push(&text[start..place]);
-                start = place + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
-}
-
-fn parse_requirement(part: &str) -> Result<Requirement, String> {
-    let requirement = |key: &str, is| match is_label_key(key) {
-        true => Ok(Requirement { key: key.to_owned(), is }),
-        false => Err(format!(
-            "<nil>: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-        )),
-    };
-    if let Some(key) = part.strip_prefix('!') {
-        return requirement(key.trim(), Is::Absent);
-    }
-    if let Some((key, value)) = part.split_once("!=") {
-        return requirement(key.trim(), Is::NotIn(vec![label_value(value.trim())?]));
-    }
-    if let Some((key, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
-        return requirement(key.trim(), Is::In(vec![label_value(value.trim())?]));
-    }
-    for (word, negated) in [(" notin ", true), (" notin(", true), (" in ", false), (" in(", false)] {
-        if let Some((key, list)) = part.split_once(word) {
-            let list = list.trim().trim_start_matches('(').trim_end_matches(')');
-            let values =
-                list.split(',').map(|value| label_value(value.trim())).collect::<Result<Vec<_>, _>>()?;
-            return requirement(key.trim(), if negated { Is::NotIn(values) } else { Is::In(values) });
-        }
-    }
-    if part.contains(char::is_whitespace) {
-        let word = part.split_whitespace().nth(1).unwrap_or_default();
-        return Err(format!("found '{word}', expected: in, notin, =, ==, !=, gt, lt"));
-    }
-    requirement(part, Is::Present)
-}
-
-fn label_value(value: &str) -> Result<String, String> {
-    let valid = value.is_empty() || (value.len() <= 63 && is_name_part(value));
-    if valid {
-        return Ok(value.to_owned());
-    }
-    Err(format!(
-        "values[0][{value}]: Invalid value: {value:?}: a valid label must be an empty string or consist of alphanumeric \
-         characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or \
-         'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-    ))
-}
 
 /// Whether a text can be the key of a label or annotation: `name` or `example.com/name`.
 pub(crate) fn is_label_key(key: &str) -> bool {
@@ -164,6 +53,20 @@ struct FieldRequirement {
 }
 
 impl FieldSelector {
+    /// Reads a selector of objects of this kind.
+    pub(crate) fn of(text: &str, resource: &Resource) -> Result<Self, ApiError> {
+        Self::parse(text, &resource.selectable_fields).map_err(|error| {
+            // Kinds that have no fields of their own here have a message of their own there.
+            let plain = !resource.is_custom() && resource.selectable_fields.is_empty();
+            match error.message.strip_prefix("field label not supported: ").filter(|_| plain) {
+                Some(field) => ApiError::bad_request(format!(
+                    "{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+                )),
+                None => error,
+            }
+        })
+    }
+
     /// Reads `metadata.name=a,status.phase!=b`. `supported` has the fields beside name and namespace.
     pub fn parse(text: &str, supported: &[String]) -> Result<Self, ApiError> {
         let mut requirements = Vec::new();
@@ -219,38 +122,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn labels(pairs: &[(&str, &str)]) -> Vec<(Box<str>, Box<str>)> {
-        pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()
-    }
-
     #[test]
-    fn labels_are_matched_as_kubectl_writes_them() {
-        let dirty_gcp = labels(&[("hyperscalerType", "gcp"), ("dirty", "true")]);
-        for (text, expected) in [
-            ("", true),
-            ("hyperscalerType=gcp", true),
-            ("hyperscalerType==gcp", true),
-            ("hyperscalerType=aws", false),
-            ("hyperscalerType!=aws", true),
-            ("shared!=true", true),
-            ("!dirty", false),
-            ("dirty", true),
-            ("!shared,dirty", true),
-            ("hyperscalerType in (aws, gcp)", true),
-            ("hyperscalerType in (aws),dirty", false),
-            ("hyperscalerType notin (aws,azure),!internal", true),
-            ("tenant notin (a)", true),
-        ] {
-            assert_eq!(LabelSelector::parse(text).unwrap().matches(&dirty_gcp), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn nonsense_is_refused() {
-        for text in ["a=b c", "a b c", "-a=b", "a=b,,c=d", "a in"] {
-            let error = LabelSelector::parse(text).expect_err(text);
-            assert_eq!((error.code, error.reason), (400, "BadRequest"), "{text}");
-        }
+    fn unknown_fields_are_refused() {
         assert_eq!(
             FieldSelector::parse("spec.x=1", &[]).unwrap_err().message,
             "field label not supported: spec.x"

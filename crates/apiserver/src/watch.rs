@@ -185,7 +185,7 @@ impl Server {
 
 /// A bookmark; the one that ends the initial events says so.
 pub(crate) fn bookmark(resource: &Resource, revision: Revision, initial_events_end: bool) -> Bytes {
-    let mut metadata = json!({ "resourceVersion": revision.to_string(), "creationTimestamp": null });
+    let mut metadata = json!({ "resourceVersion": revision.to_string() });
     if initial_events_end {
         metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
     }
