@@ -11,7 +11,9 @@ use std::fmt::Write;
 pub fn compare(case: &Case, real: &Recording, embedded: &Recording) -> Option<String> {
     let mut report = String::new();
     for (number, step) in case.steps.iter().enumerate() {
-        let (Some(left), Some(right)) = (real.steps.get(number), embedded.steps.get(number)) else { continue };
+        let (Some(left), Some(right)) = (real.steps.get(number), embedded.steps.get(number)) else {
+            continue;
+        };
         let mut found = Vec::new();
         differences("", left, right, &mut found);
         let excused = |place: &str| step.differences.iter().any(|known| place.starts_with(&known.place));
@@ -51,7 +53,8 @@ pub fn check_script(case: &Case, real: &Recording) -> Option<String> {
 fn unexpected(step: &Step, seen: &Value) -> Option<String> {
     if let crate::script::Action::Collect(_, count) = step.action {
         let seen = seen["events"].as_array().map_or(0, Vec::len);
-        return (seen != count).then(|| format!("the script expects {count} events, the real server sent {seen}"));
+        return (seen != count)
+            .then(|| format!("the script expects {count} events, the real server sent {seen}"));
     }
     let code = seen["code"].as_u64().unwrap_or_default();
     let fine = match step.code {
@@ -59,7 +62,12 @@ fn unexpected(step: &Step, seen: &Value) -> Option<String> {
         None => (200..300).contains(&code),
     };
     let wanted = step.code.map_or("success".to_owned(), |code| code.to_string());
-    (!fine).then(|| format!("the script expects {wanted}, the real server said {code}: {}", short(&seen["body"].to_string())))
+    (!fine).then(|| {
+        format!(
+            "the script expects {wanted}, the real server said {code}: {}",
+            short(&seen["body"].to_string())
+        )
+    })
 }
 
 struct Found {
@@ -97,6 +105,7 @@ fn differences(place: &str, real: &Value, embedded: &Value, found: &mut Vec<Foun
 }
 
 fn one(place: String, real: Option<&Value>, embedded: Option<&Value>) -> Found {
-    let text = |value: Option<&Value>| value.map_or("(nothing)".to_owned(), |value| short(&value.to_string()));
+    let text =
+        |value: Option<&Value>| value.map_or("(nothing)".to_owned(), |value| short(&value.to_string()));
     Found { place, real: text(real), embedded: text(embedded) }
 }

@@ -17,7 +17,18 @@ type Cell = (&'static str, String, u16);
 pub struct Coverage(Mutex<BTreeSet<Cell>>);
 
 const VERBS: [&str; 12] = [
-    "create", "get", "list", "watch", "update", "apply", "merge", "json", "strategic", "delete", "deletecollection", "other",
+    "create",
+    "get",
+    "list",
+    "watch",
+    "update",
+    "apply",
+    "merge",
+    "json",
+    "strategic",
+    "delete",
+    "deletecollection",
+    "other",
 ];
 
 /// The kinds that operators write and read.
@@ -56,7 +67,11 @@ fn impossible(verb: &str, kind: &str, code: u16) -> bool {
         // All namespaces at once cannot be deleted: 405.
         ("deletecollection", "namespaces", 200) => true,
         // An update creates these.
-        ("update", "leases" | "roles" | "rolebindings" | "clusterroles" | "clusterrolebindings" | "events", 404) => true,
+        (
+            "update",
+            "leases" | "roles" | "rolebindings" | "clusterroles" | "clusterrolebindings" | "events",
+            404,
+        ) => true,
         _ => false,
     }
 }
@@ -96,7 +111,10 @@ impl Coverage {
         for (verb, kind, code) in cells.iter() {
             rows.entry(kind).or_default().entry(verb).or_default().insert(*code);
         }
-        let mut text = format!("what the real server was asked, and the codes of its answers ({} cells):\n", cells.len());
+        let mut text = format!(
+            "what the real server was asked, and the codes of its answers ({} cells):\n",
+            cells.len()
+        );
         for (kind, verbs) in rows {
             let _ = writeln!(text, "{kind}");
             for verb in VERBS {

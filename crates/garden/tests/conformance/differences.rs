@@ -30,7 +30,9 @@ pub fn check() -> Result<(), Failed> {
     let table = table(&cases::all());
     match std::fs::read_to_string(&path) {
         Ok(text) if text.contains(&table) => Ok(()),
-        Ok(_) => Err(format!("{} should have this table (from --differences):\n{table}", path.display()).into()),
+        Ok(_) => {
+            Err(format!("{} should have this table (from --differences):\n{table}", path.display()).into())
+        }
         Err(error) => Err(format!("cannot read {}: {error}", path.display()).into()),
     }
 }

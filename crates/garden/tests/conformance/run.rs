@@ -24,6 +24,8 @@ const WAIT_LIMIT: Duration = Duration::from_secs(30);
 const EVENT_LIMIT: Duration = Duration::from_secs(8);
 /// After the expected events: enough for one too many to show up.
 const QUIET: Duration = Duration::from_millis(250);
+/// A watch that never becomes quiet is a fault of its own, too.
+const TOO_MANY: usize = 5;
 /// A request that hangs is a fault of its own.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 
@@ -53,7 +55,11 @@ pub async fn record(case: &Case, server: &Server, variables: &Variables) -> Resu
 }
 
 /// The same, without cleaning up.
-pub async fn record_and_keep(case: &Case, server: &Server, variables: &Variables) -> Result<Recording, Failure> {
+pub async fn record_and_keep(
+    case: &Case,
+    server: &Server,
+    variables: &Variables,
+) -> Result<Recording, Failure> {
     play(case, server, variables).await?.0
 }
 
@@ -115,9 +121,8 @@ impl Run<'_> {
     }
 
     async fn send(&mut self, call: &Call) -> Result<Value, Failure> {
-        let answer = timeout(CALL_LIMIT, self.server.send(call, &self.variables))
-            .await
-            .map_err(|_| "no answer")??;
+        let answer =
+            timeout(CALL_LIMIT, self.server.send(call, &self.variables)).await.map_err(|_| "no answer")??;
         let seen = read(answer).await?;
         self.remember(call, &seen);
         Ok(seen)
@@ -167,13 +172,15 @@ impl Run<'_> {
             return Ok(json!({ "events": "there is no such watch" }));
         };
         let mut events = Vec::new();
-        loop {
+        while events.len() < count + TOO_MANY {
             let limit = if events.len() < count { EVENT_LIMIT } else { QUIET };
             match timeout(limit, receiver.recv()).await {
                 Ok(Some(event)) => events.push(event),
                 Ok(None) | Err(_) => break,
             }
         }
+        // How often a server tells where it is, is its own business.
+        events.dedup_by(|later, earlier| earlier["type"] == "BOOKMARK" && later["type"] == "BOOKMARK");
         for event in &mut events {
             if event["type"] == "BOOKMARK" {
                 event["object"]["metadata"]["resourceVersion"] = json!("<version of the bookmark>");
@@ -262,25 +269,27 @@ fn holds(wanted: &Until, seen: &Value) -> bool {
 /// Takes a part out. `*` stands for every item of an array or field of an object.
 fn forget(value: &mut Value, place: &str) {
     let Some(rest) = place.strip_prefix('/') else { return };
-    let (head, tail) = rest.split_once('/').map_or((rest, ""), |(head, tail)| (head, tail));
+    let (head, tail) =
+        rest.split_once('/').map_or((rest, None), |(head, tail)| (head, Some(format!("/{tail}"))));
     let head = head.replace("~1", "/").replace("~0", "~");
-    let last = tail.is_empty();
     match value {
-        Value::Array(items) if head == "*" => {
-            items.iter_mut().for_each(|item| if last { *item = json!("<ignored>") } else { forget(item, &format!("/{tail}")) });
-        }
         Value::Array(items) => {
-            if let Some(item) = head.parse::<usize>().ok().and_then(|place| items.get_mut(place)) {
-                if last { *item = json!("<ignored>") } else { forget(item, &format!("/{tail}")) }
+            for (index, item) in items.iter_mut().enumerate() {
+                if head == "*" || head == index.to_string() {
+                    match &tail {
+                        Some(tail) => forget(item, tail),
+                        None => *item = json!("<ignored>"),
+                    }
+                }
             }
         }
-        Value::Object(fields) => {
-            let keys: Vec<String> = fields.keys().filter(|key| head == "*" || **key == head).cloned().collect();
-            for key in keys {
-                let Some(field) = fields.get_mut(&key) else { continue };
-                if last { *field = json!("<ignored>") } else { forget(field, &format!("/{tail}")) }
+        Value::Object(fields) => match tail {
+            Some(tail) => {
+                let chosen = fields.iter_mut().filter(|(key, _)| head == "*" || **key == head);
+                chosen.for_each(|(_, field)| forget(field, &tail));
             }
-        }
+            None => fields.retain(|key, _| head != "*" && *key != head),
+        },
         _ => {}
     }
 }

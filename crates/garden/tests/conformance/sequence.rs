@@ -59,7 +59,8 @@ impl Target {
 
     /// What a client might want it to be.
     fn object(self, dice: &mut Dice) -> Value {
-        let mut object = if self.is_widget() { widget(self.name, json!({})) } else { config_map(self.name, json!({})) };
+        let mut object =
+            if self.is_widget() { widget(self.name, json!({})) } else { config_map(self.name, json!({})) };
         for _ in 0..=dice.below(2) {
             self.set_something(&mut object, dice);
         }
@@ -70,16 +71,25 @@ impl Target {
         match dice.below(if self.is_widget() { 8 } else { 4 }) {
             0 => object["metadata"]["labels"][dice.pick(&["x", "y"])] = json!(dice.pick(&["1", "2"])),
             1 => object["metadata"]["annotations"][dice.pick(&["x", "y"])] = json!(dice.pick(&["1", "2"])),
-            2 | 3 if !self.is_widget() => object["data"][dice.pick(&["k", "l", "m"])] = json!(dice.pick(&["1", "2", "3"])),
+            2 | 3 if !self.is_widget() => {
+                object["data"][dice.pick(&["k", "l", "m"])] = json!(dice.pick(&["1", "2", "3"]))
+            }
             2 => object["spec"]["color"] = json!(dice.pick(&["red", "green", "purple"])),
             3 => object["spec"]["size"] = json!(dice.pick(&[1, 2, 3, 1000])),
             4 => object["spec"]["tags"] = json!([dice.pick(&["p", "q"]), dice.pick(&["r", "s"])]),
             5 => {
-                let port = |dice: &mut Dice| json!({ "port": dice.pick(&[1, 2]), "name": dice.pick(&["m", "n"]) });
-                object["spec"]["ports"] = if dice.below(2) == 0 { json!([port(dice)]) } else { json!([{ "port": 1 }, { "port": 2, "name": dice.pick(&["m", "n"]) }]) };
+                let port =
+                    |dice: &mut Dice| json!({ "port": dice.pick(&[1, 2]), "name": dice.pick(&["m", "n"]) });
+                object["spec"]["ports"] = if dice.below(2) == 0 {
+                    json!([port(dice)])
+                } else {
+                    json!([{ "port": 1 }, { "port": 2, "name": dice.pick(&["m", "n"]) }])
+                };
             }
             6 => object["spec"]["nested"][dice.pick(&["first", "second"])] = json!(dice.pick(&["1", "2"])),
-            _ => object["spec"]["atomic"] = json!({ dice.pick(&["first", "second"]): dice.pick(&["1", "2"]) }),
+            _ => {
+                object["spec"]["atomic"] = json!({ dice.pick(&["first", "second"]): dice.pick(&["1", "2"]) })
+            }
         }
     }
 }
@@ -101,8 +111,10 @@ fn step(dice: &mut Dice) -> Step {
         11 => delete_something(target, dice),
         12 => finalizer(target, dice),
         13 => owner(target, dice),
-        14 => get(format!("{}?labelSelector={}", target.path, dice.pick(&["x=1", "x!=1", "y", "x in (1,2)"])))
-            .ignore("/body/metadata/resourceVersion"),
+        14 => {
+            get(format!("{}?labelSelector={}", target.path, dice.pick(&["x=1", "x!=1", "y", "x in (1,2)"])))
+                .ignore("/body/metadata/resourceVersion")
+        }
         _ => status(target, dice),
     };
     let name = target.name;

@@ -98,5 +98,10 @@ pub fn fill(text: &str, variables: &Variables) -> String {
 
 /// Scripts write selectors as people do; a URL may not have all of that in it.
 fn encode(path: &str) -> String {
-    path.replace(' ', "%20").replace('"', "%22").replace('<', "%3C").replace('>', "%3E").replace('{', "%7B").replace('}', "%7D")
+    path.replace(' ', "%20")
+        .replace('"', "%22")
+        .replace('<', "%3C")
+        .replace('>', "%3E")
+        .replace('{', "%7B")
+        .replace('}', "%7D")
 }

@@ -102,7 +102,9 @@ impl Stage {
                     let case = case(format!("sequence::seed_{seed}"), sequence::with_namespace(steps));
                     let mut variables = variables;
                     sequence::variables(&mut variables);
-                    self.outcome(servers, &case, &variables).await.unwrap_or_else(|error| Some(error.to_string()))
+                    self.outcome(servers, &case, &variables)
+                        .await
+                        .unwrap_or_else(|error| Some(error.to_string()))
                 }
             };
             match sequence::shrunk(sequence::steps(seed), fails).await {
@@ -169,11 +171,14 @@ impl Stage {
         })?;
         let broken = |error: Failure| Absent::Broken(error.to_string());
         let real = Server::real(&landscape.landscape).await.map_err(broken)?;
-        let embedded = Server::embedded(&ApiServer::new());
+        let server = ApiServer::new();
+        let embedded = Server::embedded(&server);
         let variables = self.variables("shared");
         install(&real, &variables).await.map_err(broken)?;
         if !self.mode.real_only {
             install(&embedded, &variables).await.map_err(broken)?;
+            // The real one has long forgotten its beginnings.
+            server.with_server(|server| server.compact());
         }
         Ok(Servers { landscape, real, embedded })
     }
@@ -187,10 +192,14 @@ impl Stage {
             let group = format!("g{run}.example.com");
             let mut paths: Vec<String> = shared::definitions()
                 .iter()
-                .map(|definition| definition["metadata"]["name"].as_str().unwrap_or_default().replace("{group}", &group))
+                .map(|definition| {
+                    definition["metadata"]["name"].as_str().unwrap_or_default().replace("{group}", &group)
+                })
                 .map(|name| format!("{}/{name}", shared::DEFINITIONS))
                 .collect();
-            paths.extend(namespaces.into_inner().unwrap().iter().map(|name| format!("/api/v1/namespaces/{name}")));
+            paths.extend(
+                namespaces.into_inner().unwrap().iter().map(|name| format!("/api/v1/namespaces/{name}")),
+            );
             runtime.block_on(async {
                 for path in paths {
                     if let Some(call) = delete(path).call() {

@@ -109,30 +109,45 @@ fn config_maps() -> Vec<Case> {
 
 fn lists() -> Vec<Case> {
     vec![
-        case("apply::merges_map_lists_by_key", [
-            by("one", json!({ "ports": [{ "port": 1, "name": "a" }] })).is(201),
-            by("two", json!({ "ports": [{ "port": 2, "name": "b" }, { "port": 1, "protocol": "UDP", "name": "u" }] })),
-            by("two", json!({ "ports": [{ "port": 1, "name": "c" }] })).is(409),
-            by("one", json!({ "ports": [{ "port": 3 }, { "port": 1, "name": "a" }] })),
-            by("one", json!({ "ports": [] })),
-            by("two", json!({})),
-        ]),
-        case("apply::refuses_a_key_twice", [
-            by("one", json!({ "ports": [{ "port": 1 }, { "port": 1, "protocol": "TCP" }] })).is(500),
-            by("one", json!({ "ports": [{ "name": "no key" }] })).is(422),
-            by("one", json!({ "tags": ["a", "a"] })).is(500),
-        ]),
-        case("apply::merges_set_lists", [
-            by("one", json!({ "tags": ["a", "b"] })).is(201),
-            by("two", json!({ "tags": ["c", "b"] })),
-            by("one", json!({ "tags": ["a"] })),
-            by("two", json!({})),
-        ]),
-        case("apply::keeps_the_order_of_lists", [
-            by("one", json!({ "tags": ["c", "a"] })).is(201),
-            by("two", json!({ "tags": ["b", "a"] })),
-            by("one", json!({ "tags": ["a", "c"] })),
-        ]),
+        case(
+            "apply::merges_map_lists_by_key",
+            [
+                by("one", json!({ "ports": [{ "port": 1, "name": "a" }] })).is(201),
+                by(
+                    "two",
+                    json!({ "ports": [{ "port": 2, "name": "b" }, { "port": 1, "protocol": "UDP", "name": "u" }] }),
+                ),
+                by("two", json!({ "ports": [{ "port": 1, "name": "c" }] })).is(409),
+                by("one", json!({ "ports": [{ "port": 3 }, { "port": 1, "name": "a" }] })),
+                by("one", json!({ "ports": [] })),
+                by("two", json!({})),
+            ],
+        ),
+        case(
+            "apply::refuses_a_key_twice",
+            [
+                by("one", json!({ "ports": [{ "port": 1 }, { "port": 1, "protocol": "TCP" }] })).is(500),
+                by("one", json!({ "ports": [{ "name": "no key" }] })).is(422),
+                by("one", json!({ "tags": ["a", "a"] })).is(500),
+            ],
+        ),
+        case(
+            "apply::merges_set_lists",
+            [
+                by("one", json!({ "tags": ["a", "b"] })).is(201),
+                by("two", json!({ "tags": ["c", "b"] })),
+                by("one", json!({ "tags": ["a"] })),
+                by("two", json!({})),
+            ],
+        ),
+        case(
+            "apply::keeps_the_order_of_lists",
+            [
+                by("one", json!({ "tags": ["c", "a"] })).is(201),
+                by("two", json!({ "tags": ["b", "a"] })),
+                by("one", json!({ "tags": ["a", "c"] })),
+            ],
+        ),
     ]
 }
 

@@ -23,63 +23,112 @@ fn config_maps() -> Vec<Case> {
         object
     };
     vec![
-        case("config_maps::keys", [
-            create(CONFIG_MAPS, object(json!({ "data": { "bad key": "1", "": "2" } }))).is(422),
-            create(CONFIG_MAPS, object(json!({ "data": { "..": "1" } }))).is(422),
-            create(CONFIG_MAPS, object(json!({ "data": { ".ok-1_A": "1" } }))),
-        ]),
-        case("config_maps::binary_data", [
-            create(CONFIG_MAPS, object(json!({ "binaryData": { "k": "AAECAw==" }, "data": { "l": "" } }))),
-            create(CONFIG_MAPS, object(json!({ "binaryData": { "k": "not base64!" } }))).is(400),
-            merge(format!("{CONFIG_MAPS}/a"), json!({ "data": { "k": "both" } })).is(422),
-        ]),
-        case("config_maps::values_are_text", [
-            create(CONFIG_MAPS, object(json!({ "data": { "k": 1 } }))).is(400),
-            create(CONFIG_MAPS, object(json!({ "data": { "k": null } }))),
-            create(CONFIG_MAPS, object(json!({ "data": ["k"] }))).is(400),
-        ]),
-        case("config_maps::immutable", [
-            create(CONFIG_MAPS, object(json!({ "immutable": true, "data": { "k": "v" } }))),
-            merge(format!("{CONFIG_MAPS}/a"), json!({ "data": { "k": "w" } })).is(422),
-            merge(format!("{CONFIG_MAPS}/a"), json!({ "immutable": false })).is(422),
-            merge(format!("{CONFIG_MAPS}/a"), json!({ "immutable": null, "binaryData": { "x": "AA==" } })).is(422),
-            merge(format!("{CONFIG_MAPS}/a"), json!({ "metadata": { "labels": { "l": "m" } } })),
-        ]),
-        case("config_maps::empty_fields", [
-            create(CONFIG_MAPS, object(json!({ "data": {}, "binaryData": {} }))),
-            merge(format!("{CONFIG_MAPS}/a"), json!({ "data": { "k": "v" }, "metadata": { "labels": {}, "annotations": {} } })),
-            merge(format!("{CONFIG_MAPS}/a"), json!({ "data": { "k": null } })),
-        ]),
+        case(
+            "config_maps::keys",
+            [
+                create(CONFIG_MAPS, object(json!({ "data": { "bad key": "1", "": "2" } }))).is(422),
+                create(CONFIG_MAPS, object(json!({ "data": { "..": "1" } }))).is(422),
+                create(CONFIG_MAPS, object(json!({ "data": { ".ok-1_A": "1" } }))),
+            ],
+        ),
+        case(
+            "config_maps::binary_data",
+            [
+                create(
+                    CONFIG_MAPS,
+                    object(json!({ "binaryData": { "k": "AAECAw==" }, "data": { "l": "" } })),
+                ),
+                create(CONFIG_MAPS, object(json!({ "binaryData": { "k": "not base64!" } }))).is(400),
+                merge(format!("{CONFIG_MAPS}/a"), json!({ "data": { "k": "both" } })).is(422),
+            ],
+        ),
+        case(
+            "config_maps::values_are_text",
+            [
+                create(CONFIG_MAPS, object(json!({ "data": { "k": 1 } }))).is(400),
+                create(CONFIG_MAPS, object(json!({ "data": { "k": null } }))),
+                create(CONFIG_MAPS, object(json!({ "data": ["k"] }))).is(400),
+            ],
+        ),
+        case(
+            "config_maps::immutable",
+            [
+                create(CONFIG_MAPS, object(json!({ "immutable": true, "data": { "k": "v" } }))),
+                merge(format!("{CONFIG_MAPS}/a"), json!({ "data": { "k": "w" } })).is(422),
+                merge(format!("{CONFIG_MAPS}/a"), json!({ "immutable": false })).is(422),
+                merge(
+                    format!("{CONFIG_MAPS}/a"),
+                    json!({ "immutable": null, "binaryData": { "x": "AA==" } }),
+                )
+                .is(422),
+                merge(format!("{CONFIG_MAPS}/a"), json!({ "metadata": { "labels": { "l": "m" } } })),
+            ],
+        ),
+        case(
+            "config_maps::empty_fields",
+            [
+                create(CONFIG_MAPS, object(json!({ "data": {}, "binaryData": {} }))),
+                merge(
+                    format!("{CONFIG_MAPS}/a"),
+                    json!({ "data": { "k": "v" }, "metadata": { "labels": {}, "annotations": {} } }),
+                ),
+                merge(format!("{CONFIG_MAPS}/a"), json!({ "data": { "k": null } })),
+            ],
+        ),
     ]
 }
 
 fn secrets() -> Vec<Case> {
     vec![
-        case("secrets::string_data_becomes_data", [
-            create(SECRETS, secret("a", json!({ "k": "v", "l": "ü" }))),
-            merge(format!("{SECRETS}/a"), json!({ "stringData": { "k": "new" } })),
-            update(format!("{SECRETS}/a"), json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" }, "data": { "k": "eA==" }, "stringData": { "k": "wins" } })),
-        ]),
-        case("secrets::the_type_stays", [
-            create(SECRETS, typed("a", "example.com/own", json!({}))),
-            merge(format!("{SECRETS}/a"), json!({ "type": "Opaque" })).is(422),
-        ]),
-        case("secrets::not_base64", [create(SECRETS, typed("a", "Opaque", json!({ "k": "not base64!" }))).is(400)]),
+        case(
+            "secrets::string_data_becomes_data",
+            [
+                create(SECRETS, secret("a", json!({ "k": "v", "l": "ü" }))),
+                merge(format!("{SECRETS}/a"), json!({ "stringData": { "k": "new" } })),
+                update(
+                    format!("{SECRETS}/a"),
+                    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" }, "data": { "k": "eA==" }, "stringData": { "k": "wins" } }),
+                ),
+            ],
+        ),
+        case(
+            "secrets::the_type_stays",
+            [
+                create(SECRETS, typed("a", "example.com/own", json!({}))),
+                merge(format!("{SECRETS}/a"), json!({ "type": "Opaque" })).is(422),
+            ],
+        ),
+        case(
+            "secrets::not_base64",
+            [create(SECRETS, typed("a", "Opaque", json!({ "k": "not base64!" }))).is(400)],
+        ),
         case("secrets::keys", [create(SECRETS, typed("a", "Opaque", json!({ "bad key": "eA==" }))).is(422)]),
-        case("secrets::immutable", [
-            create(SECRETS, json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" }, "immutable": true, "data": { "k": "eA==" } })),
-            merge(format!("{SECRETS}/a"), json!({ "stringData": { "k": "w" } })).is(422),
-            merge(format!("{SECRETS}/a"), json!({ "immutable": false })).is(422),
-        ]),
-        case("secrets::known_types_want_their_keys", [
-            create(SECRETS, typed("a", "kubernetes.io/tls", json!({}))).is(422),
-            create(SECRETS, typed("a", "kubernetes.io/basic-auth", json!({}))).is(422),
-            create(SECRETS, typed("a", "kubernetes.io/ssh-auth", json!({}))).is(422),
-            create(SECRETS, typed("a", "kubernetes.io/dockerconfigjson", json!({ ".dockerconfigjson": "e30=" }))),
-            create(SECRETS, typed("b", "kubernetes.io/dockerconfigjson", json!({}))).is(422),
-            create(SECRETS, typed("b", "kubernetes.io/service-account-token", json!({}))).is(422),
-            create(SECRETS, typed("c", "kubernetes.io/tls", json!({ "tls.crt": "", "tls.key": "" }))),
-        ]),
+        case(
+            "secrets::immutable",
+            [
+                create(
+                    SECRETS,
+                    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" }, "immutable": true, "data": { "k": "eA==" } }),
+                ),
+                merge(format!("{SECRETS}/a"), json!({ "stringData": { "k": "w" } })).is(422),
+                merge(format!("{SECRETS}/a"), json!({ "immutable": false })).is(422),
+            ],
+        ),
+        case(
+            "secrets::known_types_want_their_keys",
+            [
+                create(SECRETS, typed("a", "kubernetes.io/tls", json!({}))).is(422),
+                create(SECRETS, typed("a", "kubernetes.io/basic-auth", json!({}))).is(422),
+                create(SECRETS, typed("a", "kubernetes.io/ssh-auth", json!({}))).is(422),
+                create(
+                    SECRETS,
+                    typed("a", "kubernetes.io/dockerconfigjson", json!({ ".dockerconfigjson": "e30=" })),
+                ),
+                create(SECRETS, typed("b", "kubernetes.io/dockerconfigjson", json!({}))).is(422),
+                create(SECRETS, typed("b", "kubernetes.io/service-account-token", json!({}))).is(422),
+                create(SECRETS, typed("c", "kubernetes.io/tls", json!({ "tls.crt": "", "tls.key": "" }))),
+            ],
+        ),
     ]
 }
 
@@ -106,57 +155,88 @@ fn events() -> Vec<Case> {
         event
     };
     vec![
-        case("events::two_groups_one_object", [
-            create(EVENTS, old("a", "{ns}")),
-            get(format!("{NEW_EVENTS}/a")),
-            create(NEW_EVENTS, new("b")),
-            get(format!("{EVENTS}/b")),
-            get(format!("{EVENTS}?fieldSelector=involvedObject.name=a,type=Warning")),
-            get(format!("{NEW_EVENTS}?fieldSelector=regarding.name=a")),
-            delete(format!("{NEW_EVENTS}/a")),
-            get(format!("{EVENTS}/a")).is(404),
-        ]),
-        case("events::the_old_group_is_lenient", [
-            create(EVENTS, json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "a" }, "involvedObject": { "namespace": "{ns}" } })),
-            create(EVENTS, old("b", "other")).is(422),
-            create(EVENTS, json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "c" } })).is(422),
-        ]),
-        case("events::the_new_group_is_strict", [
-            create(NEW_EVENTS, without("eventTime")).is(422),
-            create(NEW_EVENTS, without("reportingController")).is(422),
-            create(NEW_EVENTS, without("reportingInstance")).is(422),
-            create(NEW_EVENTS, without("action")).is(422),
-            create(NEW_EVENTS, without("reason")).is(422),
-            create(NEW_EVENTS, without("type")).is(422),
-            create(NEW_EVENTS, without("note")),
-        ]),
-        case("events::series_in_the_new_group", [
-            create(NEW_EVENTS, new("a")),
-            merge(format!("{NEW_EVENTS}/a"), json!({ "series": { "count": 2, "lastObservedTime": "2020-01-01T00:00:01.000000Z" } })),
-            merge(format!("{NEW_EVENTS}/a"), json!({ "note": "changed" })).is(422),
-            get(format!("{EVENTS}/a")),
-        ]),
-        case("events::counted_in_the_old_group", [
-            create(EVENTS, old("a", "{ns}")),
-            merge(format!("{EVENTS}/a"), json!({ "count": 2, "lastTimestamp": "2020-01-01T00:00:05Z", "message": "again" })),
-            json_patch(format!("{EVENTS}/a"), json!([{ "op": "replace", "path": "/count", "value": 3 }])),
-        ]),
-        case("events::about_the_cluster_are_in_default", [
-            create("/api/v1/namespaces/default/events", {
-                let mut event = old("{ns}-a", "");
-                event["involvedObject"] = json!({ "kind": "Namespace", "name": "{ns}" });
-                event
-            }),
-            delete("/api/v1/namespaces/default/events/{ns}-a"),
-        ]),
-        case("events::watched_through_the_other_group", [
-            get(NEW_EVENTS).save("from", "/metadata/resourceVersion"),
-            watch("w", &format!("{NEW_EVENTS}?resourceVersion={{from}}")),
-            create(EVENTS, old("a", "{ns}")),
-            merge(format!("{EVENTS}/a"), json!({ "count": 2 })),
-            delete(format!("{EVENTS}/a")),
-            collect("w", 3),
-        ]),
+        case(
+            "events::two_groups_one_object",
+            [
+                create(EVENTS, old("a", "{ns}")),
+                get(format!("{NEW_EVENTS}/a")),
+                create(NEW_EVENTS, new("b")),
+                get(format!("{EVENTS}/b")),
+                get(format!("{EVENTS}?fieldSelector=involvedObject.name=a,type=Warning")),
+                get(format!("{NEW_EVENTS}?fieldSelector=regarding.name=a")),
+                delete(format!("{NEW_EVENTS}/a")),
+                get(format!("{EVENTS}/a")).is(404),
+            ],
+        ),
+        case(
+            "events::the_old_group_is_lenient",
+            [
+                create(
+                    EVENTS,
+                    json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "a" }, "involvedObject": { "namespace": "{ns}" } }),
+                ),
+                create(EVENTS, old("b", "other")).is(422),
+                create(EVENTS, json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "c" } }))
+                    .is(422),
+            ],
+        ),
+        case(
+            "events::the_new_group_is_strict",
+            [
+                create(NEW_EVENTS, without("eventTime")).is(422),
+                create(NEW_EVENTS, without("reportingController")).is(422),
+                create(NEW_EVENTS, without("reportingInstance")).is(422),
+                create(NEW_EVENTS, without("action")).is(422),
+                create(NEW_EVENTS, without("reason")).is(422),
+                create(NEW_EVENTS, without("type")).is(422),
+                create(NEW_EVENTS, without("note")),
+            ],
+        ),
+        case(
+            "events::series_in_the_new_group",
+            [
+                create(NEW_EVENTS, new("a")),
+                merge(
+                    format!("{NEW_EVENTS}/a"),
+                    json!({ "series": { "count": 2, "lastObservedTime": "2020-01-01T00:00:01.000000Z" } }),
+                ),
+                merge(format!("{NEW_EVENTS}/a"), json!({ "note": "changed" })).is(422),
+                get(format!("{EVENTS}/a")),
+            ],
+        ),
+        case(
+            "events::counted_in_the_old_group",
+            [
+                create(EVENTS, old("a", "{ns}")),
+                merge(
+                    format!("{EVENTS}/a"),
+                    json!({ "count": 2, "lastTimestamp": "2020-01-01T00:00:05Z", "message": "again" }),
+                ),
+                json_patch(format!("{EVENTS}/a"), json!([{ "op": "replace", "path": "/count", "value": 3 }])),
+            ],
+        ),
+        case(
+            "events::about_the_cluster_are_in_default",
+            [
+                create("/api/v1/namespaces/default/events", {
+                    let mut event = old("{ns}-a", "");
+                    event["involvedObject"] = json!({ "kind": "Namespace", "name": "{ns}" });
+                    event
+                }),
+                delete("/api/v1/namespaces/default/events/{ns}-a"),
+            ],
+        ),
+        case(
+            "events::watched_through_the_other_group",
+            [
+                get(NEW_EVENTS).save("from", "/metadata/resourceVersion"),
+                watch("w", &format!("{NEW_EVENTS}?resourceVersion={{from}}")),
+                create(EVENTS, old("a", "{ns}")),
+                merge(format!("{EVENTS}/a"), json!({ "count": 2 })),
+                delete(format!("{EVENTS}/a")),
+                collect("w", 3),
+            ],
+        ),
     ]
 }
 

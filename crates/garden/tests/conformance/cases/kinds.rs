@@ -27,7 +27,8 @@ fn own_name(letter: &str) -> String {
 }
 
 fn rbac(kind: &str, name: &str, rest: Value) -> Value {
-    let mut object = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": name } });
+    let mut object =
+        json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": { "name": name } });
     object.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
     object
 }
@@ -38,7 +39,11 @@ fn rules(verb: &str) -> Value {
 
 fn binding(kind: &str, role: &str, name: &str) -> Value {
     let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": "some" });
-    rbac(kind, name, json!({ "roleRef": role, "subjects": [{ "kind": "User", "name": "bound", "apiGroup": "rbac.authorization.k8s.io" }] }))
+    rbac(
+        kind,
+        name,
+        json!({ "roleRef": role, "subjects": [{ "kind": "User", "name": "bound", "apiGroup": "rbac.authorization.k8s.io" }] }),
+    )
 }
 
 fn subjects(name: &str) -> Value {
@@ -99,10 +104,12 @@ const KINDS: [Kind; 12] = [
     Kind {
         name: "lease",
         path: LEASES,
-        object: |name| json!({
-            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": name },
-            "spec": { "holderIdentity": "me", "leaseDurationSeconds": 15, "renewTime": "2020-01-01T00:00:00.000000Z" }
-        }),
+        object: |name| {
+            json!({
+                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": name },
+                "spec": { "holderIdentity": "me", "leaseDurationSeconds": 15, "renewTime": "2020-01-01T00:00:00.000000Z" }
+            })
+        },
         called: plain_name,
         changes: [
             || json!({ "spec": { "holderIdentity": "1" } }),
@@ -142,7 +149,11 @@ const KINDS: [Kind; 12] = [
         path: DEFINITIONS,
         object: |name| {
             let plural = name.split('.').next().unwrap_or_default();
-            definition(plural, &format!("Kind{}", plural.replace("things", "")), json!({ "type": "object", "properties": { "spec": { "type": "object" } } }))
+            definition(
+                plural,
+                &format!("Kind{}", plural.replace("things", "")),
+                json!({ "type": "object", "properties": { "spec": { "type": "object" } } }),
+            )
         },
         called: |letter| format!("{letter}things.{{ns}}.example.com"),
         changes: [
@@ -177,7 +188,9 @@ pub fn cases() -> Vec<Case> {
     ];
     KINDS
         .iter()
-        .flat_map(|kind| families.iter().map(move |(name, steps)| case(format!("{}::{name}", kind.name), steps(kind))))
+        .flat_map(|kind| {
+            families.iter().map(move |(name, steps)| case(format!("{}::{name}", kind.name), steps(kind)))
+        })
         .collect()
 }
 
@@ -201,7 +214,9 @@ impl Kind {
     /// Creates an object and, where servers finish that by themselves, waits for it.
     fn made(&self, letter: &str) -> Vec<Step> {
         let mut steps = vec![
-            create(self.path, self.labelled(letter)).save("uid", "/metadata/uid").save("version", "/metadata/resourceVersion"),
+            create(self.path, self.labelled(letter))
+                .save("uid", "/metadata/uid")
+                .save("version", "/metadata/resourceVersion"),
         ];
         if self.name == "definition" {
             steps.push(
@@ -287,7 +302,8 @@ fn patched_by_json(kind: &Kind) -> Vec<Step> {
     let mut steps = kind.made("a");
     steps.push(json_patch(kind.at("a"), json!([test("{ns}"), label("x")])));
     steps.push(json_patch(kind.at("a"), json!([test("{ns}"), label("y")])).is(422));
-    steps.push(json_patch(kind.at("a"), json!([{ "op": "remove", "path": "/metadata/labels/none" }])).is(422));
+    steps
+        .push(json_patch(kind.at("a"), json!([{ "op": "remove", "path": "/metadata/labels/none" }])).is(422));
     steps.push(json_patch(kind.at("a"), json!([label("not valid!")])).is(422));
     steps.push(json_patch(kind.at("c"), json!([label("x")])).is(404));
     steps
@@ -440,7 +456,13 @@ fn held_by_a_finalizer(kind: &Kind) -> Vec<Step> {
     steps.push(quiet(get(kind.at("a"))));
     steps.push(quiet(delete(kind.at("a"))));
     if kind.name != "definition" {
-        steps.push(merge(kind.at("a"), json!({ "metadata": { "finalizers": ["example.com/held", "example.com/new"] } })).is(422));
+        steps.push(
+            merge(
+                kind.at("a"),
+                json!({ "metadata": { "finalizers": ["example.com/held", "example.com/new"] } }),
+            )
+            .is(422),
+        );
     }
     steps.push(quiet(merge(kind.at("a"), json!({ "metadata": { "finalizers": null } }))));
     steps.push(get(kind.at("a")).until_code(404));

@@ -21,7 +21,11 @@ fn validation() -> Vec<Case> {
         ("defaults", json!({ "nested": {} }), 201),
         ("defaults_in_lists", json!({ "ports": [{ "port": 1 }] }), 201),
         ("no_spec", Value::Null, 201),
-        ("prunes", json!({ "unknown": 1, "nested": { "unknown": 2, "first": "1" }, "settings": { "kept": 3 } }), 201),
+        (
+            "prunes",
+            json!({ "unknown": 1, "nested": { "unknown": 2, "first": "1" }, "settings": { "kept": 3 } }),
+            201,
+        ),
         ("prunes_in_lists", json!({ "ports": [{ "port": 1, "unknown": 2 }] }), 201),
         ("null_of_a_default", json!({ "size": null, "perhaps": null }), 201),
         ("null_of_no_default", json!({ "title": null }), 201),
@@ -32,7 +36,11 @@ fn validation() -> Vec<Case> {
         ("too_short", json!({ "title": "a" }), 422),
         ("pattern", json!({ "title": "ABC" }), 422),
         ("wrong_type", json!({ "size": "1" }), 422),
-        ("wrong_types", json!({ "size": 1.5, "flag": "true", "tags": "a", "nested": [], "map": { "k": 1 } }), 422),
+        (
+            "wrong_types",
+            json!({ "size": 1.5, "flag": "true", "tags": "a", "nested": [], "map": { "k": 1 } }),
+            422,
+        ),
         ("integral_float", json!({ "size": 2.0 }), 201),
         ("set_twice", json!({ "tags": ["a", "b", "a"] }), 422),
         ("set_too_many", json!({ "tags": ["a", "b", "c", "d", "e"] }), 422),
@@ -54,7 +62,10 @@ fn validation() -> Vec<Case> {
             if object["spec"].is_null() {
                 object.as_object_mut().unwrap().remove("spec");
             }
-            case(format!("schema::{name}"), [create(WIDGETS, object).is(code), get(at()).is(if code == 201 { 200 } else { 404 })])
+            case(
+                format!("schema::{name}"),
+                [create(WIDGETS, object).is(code), get(at()).is(if code == 201 { 200 } else { 404 })],
+            )
         })
         .collect()
 }
@@ -99,31 +110,43 @@ fn changes() -> Vec<Case> {
 fn rules() -> Vec<Case> {
     let made = |spec: Value| create(WIDGETS, widget("a", spec));
     vec![
-        case("cel::rule_with_a_message_expression", [
-            made(json!({ "range": { "low": 2, "high": 1, "unit": "meters" } })).is(422),
-            made(json!({ "range": { "low": 2, "high": 1 } })).is(422),
-            made(json!({ "range": { "low": 1, "high": 2 } })),
-            merge(at(), json!({ "spec": { "range": { "low": 3 } } })).is(422),
-            merge(at(), json!({ "spec": { "range": { "low": 2 } } })),
-        ]),
-        case("cel::transition_rule", [
-            made(json!({ "fixed": "a" })),
-            merge(at(), json!({ "spec": { "fixed": "b" } })).is(422),
-            merge(at(), json!({ "spec": { "size": 2 } })),
-            merge(at(), json!({ "spec": { "fixed": null } })).is(422),
-            apply_by_force(at(), "one", widget("a", json!({ "fixed": "c" }))).is(422),
-            json_patch(at(), json!([{ "op": "replace", "path": "/spec/fixed", "value": "c" }])).is(422),
-        ]),
-        case("cel::transition_rule_does_not_see_creation", [
-            made(json!({})),
-            merge(at(), json!({ "spec": { "fixed": "first" } })),
-            merge(at(), json!({ "spec": { "fixed": "second" } })).is(422),
-            delete(at()),
-            made(json!({ "fixed": "second" })),
-        ]),
-        case("cel::together_with_the_schema", [
-            made(json!({ "size": 500, "range": { "low": 2, "high": 1 } })).is(422),
-            made(json!({ "range": { "low": 200, "high": 1 } })).is(422),
-        ]),
+        case(
+            "cel::rule_with_a_message_expression",
+            [
+                made(json!({ "range": { "low": 2, "high": 1, "unit": "meters" } })).is(422),
+                made(json!({ "range": { "low": 2, "high": 1 } })).is(422),
+                made(json!({ "range": { "low": 1, "high": 2 } })),
+                merge(at(), json!({ "spec": { "range": { "low": 3 } } })).is(422),
+                merge(at(), json!({ "spec": { "range": { "low": 2 } } })),
+            ],
+        ),
+        case(
+            "cel::transition_rule",
+            [
+                made(json!({ "fixed": "a" })),
+                merge(at(), json!({ "spec": { "fixed": "b" } })).is(422),
+                merge(at(), json!({ "spec": { "size": 2 } })),
+                merge(at(), json!({ "spec": { "fixed": null } })).is(422),
+                apply_by_force(at(), "one", widget("a", json!({ "fixed": "c" }))).is(422),
+                json_patch(at(), json!([{ "op": "replace", "path": "/spec/fixed", "value": "c" }])).is(422),
+            ],
+        ),
+        case(
+            "cel::transition_rule_does_not_see_creation",
+            [
+                made(json!({})),
+                merge(at(), json!({ "spec": { "fixed": "first" } })),
+                merge(at(), json!({ "spec": { "fixed": "second" } })).is(422),
+                delete(at()),
+                made(json!({ "fixed": "second" })),
+            ],
+        ),
+        case(
+            "cel::together_with_the_schema",
+            [
+                made(json!({ "size": 500, "range": { "low": 2, "high": 1 } })).is(422),
+                made(json!({ "range": { "low": 200, "high": 1 } })).is(422),
+            ],
+        ),
     ]
 }

@@ -53,9 +53,7 @@ pub fn objects_of(plural: &str) -> String {
 
 /// Definitions that are there for all cases.
 pub fn definitions() -> Vec<Value> {
-    let names = |plural: &str, kind: &str| {
-        json!({ "plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List"), "shortNames": [&plural[..3]], "categories": ["all"] })
-    };
+    let names = |plural: &str, kind: &str| json!({ "plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List"), "shortNames": [&plural[..3]], "categories": ["all"] });
     let definition = |plural: &str, kind: &str, scope: &str, version: Value| {
         json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -65,14 +63,24 @@ pub fn definitions() -> Vec<Value> {
     };
     let anything = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     vec![
-        definition("widgets", "Widget", "Namespaced", json!({
-            "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": widget_schema() },
-            "subresources": { "status": {} },
-            "selectableFields": [{ "jsonPath": ".spec.color" }, { "jsonPath": ".spec.size" }]
-        })),
-        definition("gadgets", "Gadget", "Cluster", json!({
-            "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": anything }
-        })),
+        definition(
+            "widgets",
+            "Widget",
+            "Namespaced",
+            json!({
+                "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": widget_schema() },
+                "subresources": { "status": {} },
+                "selectableFields": [{ "jsonPath": ".spec.color" }, { "jsonPath": ".spec.size" }]
+            }),
+        ),
+        definition(
+            "gadgets",
+            "Gadget",
+            "Cluster",
+            json!({
+                "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": anything }
+            }),
+        ),
     ]
 }
 

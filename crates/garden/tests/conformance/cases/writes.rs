@@ -139,7 +139,11 @@ fn unknown_fields() -> Vec<Case> {
     for (mode, code) in [("Strict", 400), ("Warn", 201), ("Ignore", 201)] {
         for (kind, path) in [("configmap", CONFIG_MAPS), ("widget", WIDGETS)] {
             let object = |extra: Value| {
-                let mut object = if kind == "configmap" { config_map("a", json!({})) } else { widget("a", json!({ "bogus": { "deep": 1 }, "size": 1 })) };
+                let mut object = if kind == "configmap" {
+                    config_map("a", json!({}))
+                } else {
+                    widget("a", json!({ "bogus": { "deep": 1 }, "size": 1 }))
+                };
                 object.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
                 object["metadata"]["alsoBogus"] = json!(1);
                 object
@@ -148,31 +152,42 @@ fn unknown_fields() -> Vec<Case> {
             let changed = if code == 400 { 422 } else { 200 };
             let at = path(mode).replace('?', "/b?");
             let plain = if kind == "configmap" { config_map("b", json!({})) } else { widget("b", json!({})) };
-            all.push(case(format!("field_validation::{}_{kind}", mode.to_lowercase()), [
-                create(path(mode), object(json!({ "bogus": 1 }))).is(code),
-                create(path("Ignore"), plain),
-                merge(at.clone(), json!({ "bogus": 1, "spec": { "bogus": 2 } })).is(changed),
-                apply(at, "one", {
-                    let mut object = object(json!({ "bogus": 1 }));
-                    object["metadata"]["name"] = json!("b");
-                    object
-                }).is(500),
-            ]));
+            all.push(case(
+                format!("field_validation::{}_{kind}", mode.to_lowercase()),
+                [
+                    create(path(mode), object(json!({ "bogus": 1 }))).is(code),
+                    create(path("Ignore"), plain),
+                    merge(at.clone(), json!({ "bogus": 1, "spec": { "bogus": 2 } })).is(changed),
+                    apply(at, "one", {
+                        let mut object = object(json!({ "bogus": 1 }));
+                        object["metadata"]["name"] = json!("b");
+                        object
+                    })
+                    .is(500),
+                ],
+            ));
         }
     }
     let twice = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1","k":"2"}}"#;
-    let twice_custom = r#"{"apiVersion":"{group}/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":1,"size":2}}"#;
-    all.push(case("field_validation::duplicate_keys", [
-        raw("POST", format!("{CONFIG_MAPS}?fieldValidation=Strict"), JSON, twice).is(400),
-        raw("POST", format!("{WIDGETS}?fieldValidation=Strict"), JSON, twice_custom).is(400),
-        raw("POST", CONFIG_MAPS, JSON, twice),
-        raw("POST", WIDGETS, JSON, twice_custom),
-    ]));
-    all.push(case("field_validation::unknown_mode", [
-        create(format!("{CONFIG_MAPS}?fieldValidation=Sometimes"), config_map("a", json!({}))).is(422),
-        create(CONFIG_MAPS, config_map("a", json!({}))),
-        merge(format!("{CONFIG_MAPS}/a?fieldValidation=Sometimes"), json!({})).is(422),
-    ]));
+    let twice_custom =
+        r#"{"apiVersion":"{group}/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":1,"size":2}}"#;
+    all.push(case(
+        "field_validation::duplicate_keys",
+        [
+            raw("POST", format!("{CONFIG_MAPS}?fieldValidation=Strict"), JSON, twice).is(400),
+            raw("POST", format!("{WIDGETS}?fieldValidation=Strict"), JSON, twice_custom).is(400),
+            raw("POST", CONFIG_MAPS, JSON, twice),
+            raw("POST", WIDGETS, JSON, twice_custom),
+        ],
+    ));
+    all.push(case(
+        "field_validation::unknown_mode",
+        [
+            create(format!("{CONFIG_MAPS}?fieldValidation=Sometimes"), config_map("a", json!({}))).is(422),
+            create(CONFIG_MAPS, config_map("a", json!({}))),
+            merge(format!("{CONFIG_MAPS}/a?fieldValidation=Sometimes"), json!({})).is(422),
+        ],
+    ));
     all
 }
 
@@ -180,62 +195,111 @@ fn status_and_generation() -> Vec<Case> {
     let at = || format!("{WIDGETS}/a");
     let status = || format!("{WIDGETS}/a/status");
     vec![
-        case("status::is_apart_from_the_spec", [
-            create(WIDGETS, {
-                let mut object = widget("a", json!({ "color": "red" }));
-                object["status"] = json!({ "phase": "Ignored" });
-                object
-            })
-            .save("version", "/metadata/resourceVersion"),
-            merge(status(), json!({ "status": { "phase": "Set" }, "spec": { "color": "blue" }, "metadata": { "labels": { "l": "m" } } })),
-            merge(at(), json!({ "status": { "phase": "Lost" }, "spec": { "color": "green" } })),
-            get(status()),
-            json_patch(status(), json!([{ "op": "test", "path": "/status/phase", "value": "Set" }, { "op": "replace", "path": "/status/phase", "value": "Next" }])),
-            apply(status(), "one", json!({ "apiVersion": "{group}/v1", "kind": "Widget", "metadata": { "name": "a" }, "status": { "conditions": [{ "type": "Ready", "status": "True" }] } })),
-            apply(status(), "two", json!({ "apiVersion": "{group}/v1", "kind": "Widget", "metadata": { "name": "a" }, "status": { "conditions": [{ "type": "Fine", "status": "True" }] } })),
-            apply(status(), "one", json!({ "apiVersion": "{group}/v1", "kind": "Widget", "metadata": { "name": "a" }, "status": {} })),
-        ]),
-        case("status::update", [
-            create(WIDGETS, widget("a", json!({ "color": "red" }))).save("version", "/metadata/resourceVersion"),
-            update(status(), {
-                let mut object = with_metadata(widget("a", json!({ "color": "blue" })), "resourceVersion", json!("{version}"));
-                object["status"] = json!({ "phase": "Set", "unknown": 1 });
-                object
-            }),
-            update(status(), with_metadata(widget("a", json!({})), "resourceVersion", json!("{version}"))).is(409),
-            update(status(), widget("a", json!({}))).is(422),
-            update(format!("{WIDGETS}/b/status"), with_metadata(widget("b", json!({})), "resourceVersion", json!("{version}"))).is(404),
-            merge(format!("{WIDGETS}/b/status"), json!({})).is(404),
-            merge(status(), json!({ "status": { "phase": 5 } })).is(422),
-        ]),
-        case("status::does_not_exist_for_all", [
-            create(CONFIG_MAPS, config_map("a", json!({}))),
-            get(format!("{CONFIG_MAPS}/a/status")).is(404),
-            merge(format!("{CONFIG_MAPS}/a/status"), json!({})).is(404),
-            create(GADGETS, gadget("{ns}-a", json!({}))),
-            get(format!("{GADGETS}/{{ns}}-a/status")).is(404),
-            merge(format!("{GADGETS}/{{ns}}-a"), json!({ "status": { "any": 1 } })),
-        ]),
-        case("generation::counts_changes_of_the_spec", [
-            create(WIDGETS, widget("a", json!({ "color": "red" }))),
-            merge(at(), json!({ "spec": { "color": "blue" } })),
-            merge(at(), json!({ "spec": { "color": "blue" } })),
-            merge(at(), json!({ "metadata": { "labels": { "l": "m" } } })),
-            merge(status(), json!({ "status": { "phase": "Set" } })),
-            apply_by_force(at(), "one", widget("a", json!({ "color": "green" }))),
-            merge(at(), json!({ "metadata": { "finalizers": ["example.com/held"] } })),
-            delete(at()),
-            merge(at(), json!({ "spec": { "color": "red" } })),
-        ]),
-        case("generation::counts_every_change_without_a_status", [
-            create(GADGETS, gadget("{ns}-a", json!({ "a": 1 }))),
-            merge(format!("{GADGETS}/{{ns}}-a"), json!({ "spec": { "a": 2 } })),
-            merge(format!("{GADGETS}/{{ns}}-a"), json!({ "other": 2 })),
-            merge(format!("{GADGETS}/{{ns}}-a"), json!({ "metadata": { "annotations": { "l": "m" } } })),
-        ]),
-        case("generation::is_not_counted_for_config_maps", [
-            create(CONFIG_MAPS, config_map("a", json!({ "k": "v" }))),
-            merge(format!("{CONFIG_MAPS}/a"), json!({ "data": { "k": "w" } })),
-        ]),
+        case(
+            "status::is_apart_from_the_spec",
+            [
+                create(WIDGETS, {
+                    let mut object = widget("a", json!({ "color": "red" }));
+                    object["status"] = json!({ "phase": "Ignored" });
+                    object
+                })
+                .save("version", "/metadata/resourceVersion"),
+                merge(
+                    status(),
+                    json!({ "status": { "phase": "Set" }, "spec": { "color": "blue" }, "metadata": { "labels": { "l": "m" } } }),
+                ),
+                merge(at(), json!({ "status": { "phase": "Lost" }, "spec": { "color": "green" } })),
+                get(status()),
+                json_patch(
+                    status(),
+                    json!([{ "op": "test", "path": "/status/phase", "value": "Set" }, { "op": "replace", "path": "/status/phase", "value": "Next" }]),
+                ),
+                apply(
+                    status(),
+                    "one",
+                    json!({ "apiVersion": "{group}/v1", "kind": "Widget", "metadata": { "name": "a" }, "status": { "conditions": [{ "type": "Ready", "status": "True" }] } }),
+                ),
+                apply(
+                    status(),
+                    "two",
+                    json!({ "apiVersion": "{group}/v1", "kind": "Widget", "metadata": { "name": "a" }, "status": { "conditions": [{ "type": "Fine", "status": "True" }] } }),
+                ),
+                apply(
+                    status(),
+                    "one",
+                    json!({ "apiVersion": "{group}/v1", "kind": "Widget", "metadata": { "name": "a" }, "status": {} }),
+                ),
+            ],
+        ),
+        case(
+            "status::update",
+            [
+                create(WIDGETS, widget("a", json!({ "color": "red" })))
+                    .save("version", "/metadata/resourceVersion"),
+                update(status(), {
+                    let mut object = with_metadata(
+                        widget("a", json!({ "color": "blue" })),
+                        "resourceVersion",
+                        json!("{version}"),
+                    );
+                    object["status"] = json!({ "phase": "Set", "unknown": 1 });
+                    object
+                }),
+                update(
+                    status(),
+                    with_metadata(widget("a", json!({})), "resourceVersion", json!("{version}")),
+                )
+                .is(409),
+                update(status(), widget("a", json!({}))).is(422),
+                update(
+                    format!("{WIDGETS}/b/status"),
+                    with_metadata(widget("b", json!({})), "resourceVersion", json!("{version}")),
+                )
+                .is(404),
+                merge(format!("{WIDGETS}/b/status"), json!({})).is(404),
+                merge(status(), json!({ "status": { "phase": 5 } })).is(422),
+            ],
+        ),
+        case(
+            "status::does_not_exist_for_all",
+            [
+                create(CONFIG_MAPS, config_map("a", json!({}))),
+                get(format!("{CONFIG_MAPS}/a/status")).is(404),
+                merge(format!("{CONFIG_MAPS}/a/status"), json!({})).is(404),
+                create(GADGETS, gadget("{ns}-a", json!({}))),
+                get(format!("{GADGETS}/{{ns}}-a/status")).is(404),
+                merge(format!("{GADGETS}/{{ns}}-a"), json!({ "status": { "any": 1 } })),
+            ],
+        ),
+        case(
+            "generation::counts_changes_of_the_spec",
+            [
+                create(WIDGETS, widget("a", json!({ "color": "red" }))),
+                merge(at(), json!({ "spec": { "color": "blue" } })),
+                merge(at(), json!({ "spec": { "color": "blue" } })),
+                merge(at(), json!({ "metadata": { "labels": { "l": "m" } } })),
+                merge(status(), json!({ "status": { "phase": "Set" } })),
+                apply_by_force(at(), "one", widget("a", json!({ "color": "green" }))),
+                merge(at(), json!({ "metadata": { "finalizers": ["example.com/held"] } })),
+                delete(at()),
+                merge(at(), json!({ "spec": { "color": "red" } })),
+            ],
+        ),
+        case(
+            "generation::counts_every_change_without_a_status",
+            [
+                create(GADGETS, gadget("{ns}-a", json!({ "a": 1 }))),
+                merge(format!("{GADGETS}/{{ns}}-a"), json!({ "spec": { "a": 2 } })),
+                merge(format!("{GADGETS}/{{ns}}-a"), json!({ "other": 2 })),
+                merge(format!("{GADGETS}/{{ns}}-a"), json!({ "metadata": { "annotations": { "l": "m" } } })),
+            ],
+        ),
+        case(
+            "generation::is_not_counted_for_config_maps",
+            [
+                create(CONFIG_MAPS, config_map("a", json!({ "k": "v" }))),
+                merge(format!("{CONFIG_MAPS}/a"), json!({ "data": { "k": "w" } })),
+            ],
+        ),
     ]
 }
