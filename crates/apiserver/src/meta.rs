@@ -331,3 +331,26 @@ pub(crate) fn drop_empty(object: &mut Value) {
         }
     }
 }
+
+/// Of several references to one owner only the first is kept, with a warning.
+pub(crate) fn merge_owners(object: &mut Value) -> Option<String> {
+    let owners = metadata(object).get_mut("ownerReferences")?.as_array_mut()?;
+    let mut seen: Vec<String> = Vec::new();
+    let mut twice: Vec<String> = Vec::new();
+    owners.retain(|owner| {
+        let uid = owner["uid"].as_str().unwrap_or_default().to_owned();
+        let known = !uid.is_empty() && seen.contains(&uid);
+        match known {
+            true => twice.push(uid),
+            false => seen.push(uid),
+        }
+        !known
+    });
+    twice.dedup();
+    (!twice.is_empty()).then(|| {
+        format!(
+            ".metadata.ownerReferences contains duplicate entries after mutating admission happens; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            twice.join(", ")
+        )
+    })
+}

@@ -1,6 +1,7 @@
 //! Questions about who may do what, tokens, and other subresources.
 
 use crate::{
+    apply,
     auth::{
         self,
         token::{Found, Issued, TokenError},
@@ -12,11 +13,12 @@ use crate::{
     planted::Planted,
     request::Verb,
     resource::StorageKey,
+    schema::Schema,
     server::{Answer, Call, Server},
     store::Key,
 };
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 impl Server {
     /// Answers a review: it is not kept.
@@ -24,7 +26,8 @@ impl Server {
         if call.verb != Verb::Create {
             return Err(ApiError::method_not_allowed(call.resource.group_resource(), call.verb.as_str()));
         }
-        let body: Value = read_json(call)?;
+        let mut body: Value = read_json(call)?;
+        track(call, &mut body, &call.resource.api_version(), &call.resource.kind);
         let answer = match call.resource.kind.as_str() {
             "TokenReview" => self
                 .tokens
@@ -59,6 +62,7 @@ impl Server {
                 self.extensions = extensions;
                 match answer {
                     Some(answer) => answer.map(|value| Some(Answer::value(201, &value))),
+                    None if is_known(call) => Err(ApiError::no_such_method()),
                     None => Err(ApiError::no_such_path()),
                 }
             }
@@ -72,8 +76,10 @@ impl Server {
             let stored = self.store.get(&secrets, &Key::new(&call.namespace, name))?;
             Some(meta::text(&encode::read(&stored.bytes).ok()?, "uid").to_owned())
         };
+        let mut body = read_json(call)?;
+        track(call, &mut body, "authentication.k8s.io/v1", "TokenRequest");
         let Issued { object, warnings } =
-            self.tokens.issue(&read_json(call)?, &account, secret_uid, &mut self.entropy, call.now)?;
+            self.tokens.issue(&body, &account, secret_uid, &mut self.entropy, call.now)?;
         Ok(Answer::value(201, &object).with_warnings(warnings))
     }
 
@@ -104,6 +110,34 @@ impl Server {
         self.let_go(&call.resource.clone(), namespace.clone());
         Ok(Answer::json(200, encode::object(&namespace)?))
     }
+}
+
+/// A subresource that is there, for other verbs.
+fn is_known(call: &Call) -> bool {
+    matches!(
+        (call.resource.plural.as_str(), call.subresource.as_str()),
+        ("serviceaccounts", "token") | ("namespaces", "finalize")
+    )
+}
+
+/// Even what is answered and not kept says who wrote it.
+fn track(call: &Call, body: &mut Value, api_version: &str, kind: &str) {
+    let schema = Schema { preserve_unknown_fields: true, ..Schema::default() };
+    let empty = json!({ "spec": {} });
+    let context = apply::Context {
+        schema: &schema,
+        api_version,
+        kind,
+        manager: &call.manager,
+        subresource: "",
+        now: call.now,
+        ignored: apply::FieldSet::default(),
+        empty: Some(&empty),
+    };
+    if !body["spec"].is_object() {
+        body["spec"] = json!({});
+    }
+    apply::update(None, body, &context);
 }
 
 fn read_json(call: &Call) -> Result<Value, ApiError> {

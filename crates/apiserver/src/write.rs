@@ -93,15 +93,6 @@ impl Server {
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
         }
-        let name = meta::text(&object, "name").to_owned();
-        let key = Key::new(&call.namespace, &name);
-        if self.store.get(&resource.storage(), &key).is_some() {
-            let generated = !meta::text(&object, "generateName").is_empty();
-            return Err(match generated {
-                true => ApiError::no_name_left(resource.group_resource(), &name),
-                false => ApiError::already_exists(resource.group_resource(), &name),
-            });
-        }
         self.finish(call, None, object)
     }
 
@@ -120,11 +111,27 @@ impl Server {
             let name = meta::text(&new, "name");
             return Err(ApiError::invalid(&resource.group, &resource.kind, name, errors));
         }
+        if old.is_none() {
+            self.check_name_is_free(call, &new)?;
+        }
         if call.query.dry_run(call.verb.options())? && !self.has(Planted::DryRunKept) {
             return Ok((new, false));
         }
         let kept = self.keep(&resource, new)?;
         Ok((kept, true))
+    }
+
+    fn check_name_is_free(&self, call: &Call, object: &Value) -> Result<(), ApiError> {
+        let name = meta::text(object, "name");
+        let key = Key::new(&call.namespace, name);
+        if self.store.get(&call.resource.storage(), &key).is_none() {
+            return Ok(());
+        }
+        let generated = !meta::text(object, "generateName").is_empty();
+        Err(match generated {
+            true => ApiError::no_name_left(call.resource.group_resource(), name),
+            false => ApiError::already_exists(call.resource.group_resource(), name),
+        })
     }
 
     fn validate(&self, resource: &Resource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
@@ -230,6 +237,7 @@ impl Server {
         self.check_preconditions(call, old, &new)?;
         new["apiVersion"] = json!(resource.api_version());
         new["kind"] = json!(resource.kind);
+        self.check_unknown(call, &mut new, warnings)?;
         if !self.has(Planted::StatusWrittenWithObject) {
             keep_other_half(call, &mut new, old);
         }
@@ -316,8 +324,7 @@ impl Server {
         let applied = read_patch(call)?;
         meta::check_identity(&applied, &call.resource, &call.namespace, &call.name)?;
         let mut warnings = Vec::new();
-        let mut wanted = applied;
-        self.check_unknown(call, &mut wanted, &mut warnings)?;
+        let wanted = applied;
         let api_version = call.resource.api_version();
         let context = apply_context(call, &api_version);
         let force = call.query.flag("force") || self.has(Planted::ApplyAlwaysForced);
@@ -372,6 +379,7 @@ impl Server {
     fn tidy(&self, call: &Call, object: &mut Value, warnings: &mut Vec<String>) -> Result<(), ApiError> {
         self.check_unknown(call, object, warnings)?;
         meta::drop_empty(object);
+        warnings.extend(meta::merge_owners(object));
         if call.resource.is_custom() && !self.has(Planted::DefaultsLeftOut) {
             schema::default(&call.resource.schema, object);
         }
@@ -388,7 +396,16 @@ impl Server {
         if self.has(Planted::UnknownFieldsKept) {
             return Ok(());
         }
-        let unknown = schema::prune(&call.resource.schema, object);
+        let mut unknown = schema::prune(&call.resource.schema, object);
+        let of_metadata =
+            object.get_mut("metadata").map(|metadata| schema::prune(schema::object_meta(), metadata));
+        let of_metadata = of_metadata.into_iter().flatten().map(|path| format!("metadata.{path}"));
+        if call.resource.is_custom() {
+            unknown = of_metadata.chain(unknown).collect();
+        } else {
+            unknown.extend(of_metadata);
+            unknown.sort();
+        }
         let texts: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
         match FieldValidation::of(call)? {
             _ if texts.is_empty() => {}
@@ -398,20 +415,7 @@ impl Server {
                     warnings.push(text);
                 }
             }),
-            FieldValidation::Strict => {
-                let kind = &call.resource.kind;
-                let version = &call.resource.version;
-                let list = texts.join(", ");
-                return Err(ApiError::bad_request(match call.resource.is_custom() {
-                    _ if call.verb == Verb::Patch => {
-                        format!("error when patching: strict decoding error: {list}")
-                    }
-                    true => format!("strict decoding error: {list}"),
-                    false => format!(
-                        "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {list}"
-                    ),
-                }));
-            }
+            FieldValidation::Strict => return Err(strict_refusal(call, object, &texts)),
         }
         Ok(())
     }
@@ -607,6 +611,17 @@ fn check_options(call: &Call) -> Result<(), ApiError> {
         return Err(ApiError::invalid("meta.k8s.io", call.verb.options(), "", vec![error]));
     }
     Ok(())
+}
+
+/// Unknown fields, where the client wants to hear of them.
+fn strict_refusal(call: &Call, object: &Value, texts: &[String]) -> ApiError {
+    let why = format!("strict decoding error: {}", texts.join(", "));
+    if call.verb == Verb::Patch {
+        let error = FieldError::new("patch", FieldErrorKind::Invalid, object.to_string(), why);
+        return ApiError::invalid("", "", "", vec![error]);
+    }
+    let (kind, version) = (&call.resource.kind, &call.resource.version);
+    ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
 fn immutable(call: &Call, field: &str, value: &str) -> ApiError {

@@ -29,8 +29,34 @@ pub(super) fn default(object: &mut Value) {
         names.entry("listKind").or_insert_with(|| json!(format!("{kind}List")));
         names.entry("singular").or_insert_with(|| json!(kind.to_ascii_lowercase()));
     }
+    for version in object["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        drop_empty(&mut version["schema"]["openAPIV3Schema"]);
+    }
     if let Some(spec) = object["spec"].as_object_mut() {
         spec.entry("conversion").or_insert_with(|| json!({ "strategy": "None" }));
+    }
+}
+
+/// Takes out of a schema what is empty: it is the same as what is not there.
+fn drop_empty(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else { return };
+    for name in ["properties", "required", "enum", "allOf", "anyOf", "oneOf"] {
+        let empty = match fields.get(name) {
+            Some(Value::Object(map)) => map.is_empty(),
+            Some(Value::Array(list)) => list.is_empty(),
+            _ => false,
+        };
+        if empty {
+            fields.remove(name);
+        }
+    }
+    for child in fields.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        drop_empty(child.1);
+    }
+    for name in ["items", "additionalProperties"] {
+        if let Some(child) = fields.get_mut(name) {
+            drop_empty(child);
+        }
     }
 }
 

@@ -30,7 +30,12 @@ pub(super) fn default_secret(object: &mut Value) {
 pub(super) fn drop_empty(object: &mut Value, names: &[&str]) {
     let Some(fields) = object.as_object_mut() else { return };
     for name in names {
-        if fields.get(*name).and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
+        let empty = match fields.get(*name) {
+            Some(Value::Object(map)) => map.is_empty(),
+            Some(Value::Null) => true,
+            _ => false,
+        };
+        if empty {
             fields.remove(*name);
         }
     }
