@@ -272,7 +272,8 @@ impl Server {
             return Err(ApiError::invalid(&call.resource.group, &call.resource.kind, &call.name, errors));
         }
         if !call.query.dry_run(call.verb.options())? {
-            self.discard(&call.resource, new.clone())?;
+            // Watchers are told of the object as it was when it was still held.
+            self.discard(&call.resource, old.clone())?;
         }
         Ok(new)
     }
@@ -502,8 +503,7 @@ impl Server {
         let (uid, version) = (meta::text(new, "uid"), meta::text(new, "resourceVersion"));
         let (is_uid, is_version) = (meta::text(old, "uid"), meta::text(old, "resourceVersion"));
         if !uid.is_empty() && uid != is_uid && !self.has(Planted::UidPreconditionIgnored) {
-            let applies = call.content_type.starts_with("application/apply-patch");
-            if call.verb == Verb::Patch && !applies {
+            if call.verb == Verb::Patch {
                 return Err(immutable(call, "metadata.uid", uid));
             }
             let why = format!(

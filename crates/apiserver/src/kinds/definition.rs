@@ -147,7 +147,11 @@ pub(super) fn validate(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         ));
     }
     for (n, version) in versions(new).enumerate() {
-        let at = format!("spec.versions[{n}].schema.openAPIV3Schema");
+        // A real server tells of the only version as if there were no others, as there once were none.
+        let at = match versions(new).count() {
+            1 => "spec.validation.openAPIV3Schema".to_owned(),
+            _ => format!("spec.versions[{n}].schema.openAPIV3Schema"),
+        };
         let schema = &version["schema"]["openAPIV3Schema"];
         if schema.is_null() {
             errors.push(FieldError::bare(at, FieldErrorKind::Required, "schemas are required"));
