@@ -17,7 +17,7 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 #[derive(Clone)]
 pub struct Server {
     pub name: &'static str,
-    /// Whether clients of the real server see things later than the one who wrote them.
+    /// Whether it is ours.
     pub embedded: bool,
     admin: Client,
     nobody: Client,

@@ -4,12 +4,13 @@ use crate::{
     cases::shared,
     compare::{check_script, compare},
     coverage::Coverage,
+    planted,
     run::{Recording, record, record_and_keep},
     script::{Case, case, create, delete, get},
     sequence,
     servers::{Failure, Server, Variables},
 };
-use allotment_apiserver::ApiServer;
+use allotment_apiserver::{ApiServer, planted::Planted};
 use allotment_garden::landscape::{RealLandscape, Unavailable};
 use libtest_mimic::{Completion, Failed};
 use std::{
@@ -112,6 +113,52 @@ impl Stage {
                 Some(report) => Err(Failed::from(report)),
             }
         })
+    }
+
+    /// Plants a fault in a server of its own, and wants a case to notice it that passes without.
+    pub fn try_fault(&self, fault: Planted) -> Result<Completion, Failed> {
+        self.runtime.block_on(async {
+            let servers = match self.servers().await {
+                Ok(servers) => servers,
+                Err(absent) => return absent.into(),
+            };
+            if self.mode.real_only {
+                return Ok(Completion::ignored_with("there is no embedded server"));
+            }
+            self.is_noticed(servers, fault).await.map_err(|error| Failed::from(error.to_string()))?;
+            Ok(Completion::Completed)
+        })
+    }
+
+    async fn is_noticed(&self, servers: &Servers, fault: Planted) -> Result<(), Failure> {
+        let server = ApiServer::new();
+        let faulty = Server::embedded(&server);
+        install(&faulty, &self.variables("shared")).await?;
+        server.with_server(|server| {
+            server.compact();
+            server.plant(fault);
+        });
+        let mut trouble = String::new();
+        for (number, case) in planted::witnesses(fault).iter().enumerate() {
+            let variables = self.variables(&format!("p{}-{number}", fault as usize));
+            self.namespaces.lock().unwrap().push(variables["ns"].clone());
+            let (real, sound, faulty) = tokio::join!(
+                record(case, &servers.real, &variables),
+                record(case, &servers.embedded, &variables),
+                record(case, &faulty, &variables)
+            );
+            let (real, sound) = (real?, sound?);
+            if let Some(report) = compare(case, &real, &sound) {
+                trouble += &format!("{} fails without the fault, too:\n{report}", case.name);
+                continue;
+            }
+            // A server that no longer answers is noticed as well.
+            if faulty.is_err() || faulty.is_ok_and(|faulty| compare(case, &real, &faulty).is_some()) {
+                return Ok(());
+            }
+            trouble += &format!("{} does not notice it\n", case.name);
+        }
+        Err(trouble.into())
     }
 
     async fn outcome(
