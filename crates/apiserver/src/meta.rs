@@ -281,7 +281,7 @@ fn check_kind(body: &Value, resource: &Resource) -> Result<(), ApiError> {
     let api_version = body["apiVersion"].as_str().unwrap_or_default();
     let kind = body["kind"].as_str().unwrap_or_default();
     let (wanted, expected) = (&resource.kind, resource.api_version());
-    if resource.is_custom() {
+    if resource.from_definition {
         for (field, value) in [("Kind", kind), ("apiVersion", api_version)] {
             if value.is_empty() {
                 return Err(ApiError::bad_request(format!(

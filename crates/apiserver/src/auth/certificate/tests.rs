@@ -1,7 +1,6 @@
 use super::*;
 use rustls::pki_types::ServerName as TlsName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
-use std::time::Instant;
 
 /// The same bytes for the same seed, and good enough to find primes.
 fn random(mut seed: u64) -> impl FnMut(&mut [u8]) {
@@ -181,41 +180,5 @@ fn nothing_prints_a_key() {
     let issued = authority.issue_client(KeyKind::P256, "a", &[], now(), after(600), &mut random(2)).unwrap();
     for shown in [format!("{authority:?}"), format!("{issued:?}")] {
         assert!(shown.contains("[redacted]"), "{shown}");
-    }
-}
-
-/// `cargo test -p allotment-apiserver --release -- --ignored --nocapture keys_take` says how long.
-#[test]
-#[ignore = "a measurement"]
-fn keys_take_their_time() {
-    for (kind, count) in [(KeyKind::Rsa2048, 20), (KeyKind::P256, 200)] {
-        let mut times: Vec<_> = (0..count)
-            .map(|seed| {
-                let begin = Instant::now();
-                Key::generate(kind, &mut random(seed)).unwrap();
-                begin.elapsed()
-            })
-            .collect();
-        times.sort();
-        let mean = times.iter().sum::<Duration>() / count as u32;
-        println!(
-            "{kind:?}: mean {mean:?}, median {:?}, longest {:?}",
-            times[times.len() / 2],
-            times[times.len() - 1]
-        );
-    }
-    for kind in [KeyKind::Rsa2048, KeyKind::P256] {
-        let authority = authority(kind, 1);
-        let begin = Instant::now();
-        let mut issued = Vec::new();
-        for seed in 0..50 {
-            issued.push(
-                authority.issue_client(KeyKind::P256, "a", &[], now(), after(9), &mut random(seed)).unwrap(),
-            );
-        }
-        let issue = begin.elapsed() / 50;
-        let begin = Instant::now();
-        assert!(issued.iter().all(|c| authority.user_from_certificate(c.certificate_der(), now()).is_some()));
-        println!("signed by {kind:?}: issue (with a P-256 key) {issue:?}, verify {:?}", begin.elapsed() / 50);
     }
 }
