@@ -212,6 +212,7 @@ impl Step {
     }
 
     /// The embedded server differs here on purpose.
+    #[allow(dead_code, reason = "what differs on purpose comes and goes")]
     pub fn differs(mut self, place: &str, why: &'static str) -> Self {
         self.differences.push(Difference { place: place.to_owned(), why });
         self

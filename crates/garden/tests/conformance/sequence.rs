@@ -72,7 +72,7 @@ impl Target {
             0 => object["metadata"]["labels"][dice.pick(&["x", "y"])] = json!(dice.pick(&["1", "2"])),
             1 => object["metadata"]["annotations"][dice.pick(&["x", "y"])] = json!(dice.pick(&["1", "2"])),
             2 | 3 if !self.is_widget() => {
-                object["data"][dice.pick(&["k", "l", "m"])] = json!(dice.pick(&["1", "2", "3"]))
+                object["data"][dice.pick(&["k", "l", "m"])] = json!(dice.pick(&["1", "2", "3"]));
             }
             2 => object["spec"]["color"] = json!(dice.pick(&["red", "green", "purple"])),
             3 => object["spec"]["size"] = json!(dice.pick(&[1, 2, 3, 1000])),
@@ -88,7 +88,7 @@ impl Target {
             }
             6 => object["spec"]["nested"][dice.pick(&["first", "second"])] = json!(dice.pick(&["1", "2"])),
             _ => {
-                object["spec"]["atomic"] = json!({ dice.pick(&["first", "second"]): dice.pick(&["1", "2"]) })
+                object["spec"]["atomic"] = json!({ dice.pick(&["first", "second"]): dice.pick(&["1", "2"]) });
             }
         }
     }

@@ -170,8 +170,11 @@ const KINDS: [Kind; 12] = [
     },
 ];
 
+/// What is tried on a kind.
+type Family = fn(&Kind) -> Vec<Step>;
+
 pub fn cases() -> Vec<Case> {
-    let families: [(&str, fn(&Kind) -> Vec<Step>); 13] = [
+    let families: [(&str, Family); 13] = [
         ("created_read_and_listed", created_read_and_listed),
         ("updated", updated),
         ("patched_by_merge", patched_by_merge),
