@@ -4,6 +4,7 @@
 //! [`Server::do_chore`] does one of them: a shell does them when it likes, a simulation when its script says so.
 
 use crate::{
+    apply,
     auth::rbac,
     delete::{FOREGROUND, ORPHAN},
     encode, kinds, meta,
@@ -201,7 +202,7 @@ impl Server {
                     .map(|(owner, _)| owner.clone())
                     .collect();
                 meta::metadata(&mut object).insert("ownerReferences".into(), json!(left));
-                self.keep_quietly(&resource, object);
+                self.keep_as_collector(&resource, object, now);
             }
             return;
         }
@@ -230,7 +231,7 @@ impl Server {
                 .cloned()
                 .collect::<Vec<_>>()
             {
-                self.forget_owner(&dependent, &uid);
+                self.forget_owner(&dependent, &uid, now);
             }
             remove_finalizer(&mut object, ORPHAN);
             self.let_go(&resource, object);
@@ -258,7 +259,7 @@ impl Server {
         self.let_go(&resource, object);
     }
 
-    fn forget_owner(&mut self, id: &ObjectId, uid: &str) {
+    fn forget_owner(&mut self, id: &ObjectId, uid: &str, now: Timestamp) {
         let (Some(mut object), Some(resource)) = (self.object(id), self.resource_of(id)) else { return };
         if let Some(owners) = object["metadata"]["ownerReferences"].as_array_mut() {
             owners.retain(|owner| owner["uid"] != json!(uid));
@@ -266,7 +267,7 @@ impl Server {
         if object["metadata"]["ownerReferences"].as_array().is_some_and(Vec::is_empty) {
             meta::metadata(&mut object).remove("ownerReferences");
         }
-        self.keep_quietly(&resource, object);
+        self.keep_as_collector(&resource, object, now);
     }
 
     /// Keeps an object that is on its way out, or takes it out if nothing holds it any more.
@@ -280,6 +281,25 @@ impl Server {
         } else {
             self.keep_quietly(resource, object);
         }
+    }
+
+    /// Keeps an object that the garbage collector has changed, and notes that it was the collector.
+    fn keep_as_collector(&mut self, resource: &Resource, mut object: Value, now: Timestamp) {
+        let key = Key::new(meta::text(&object, "namespace"), meta::text(&object, "name"));
+        let before = self.object(&ObjectId { kind: resource.storage(), key });
+        let api_version = resource.api_version();
+        let context = apply::Context {
+            schema: &resource.schema,
+            api_version: &api_version,
+            kind: &resource.kind,
+            manager: "kube-controller-manager",
+            subresource: "",
+            now,
+            ignored: apply::FieldSet::default(),
+            empty: kinds::empty(resource),
+        };
+        apply::update(before.as_ref(), &mut object, &context);
+        self.keep_quietly(resource, object);
     }
 
     /// Keeps an object as a controller would. What changes nothing is not kept: it would be noticed, and be a chore again.

@@ -223,7 +223,7 @@ fn check_options(call: &Call) -> Result<(), ApiError> {
     let mut errors = Vec::new();
     let mut check = |wrong: bool, error: FieldError| {
         if wrong {
-            errors.push(error)
+            errors.push(error);
         }
     };
     if watch {

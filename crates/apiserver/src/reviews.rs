@@ -20,6 +20,9 @@ use crate::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+/// How long a token lives that nobody asked a life for.
+const DEFAULT_TOKEN_SECONDS: i64 = 3600;
+
 impl Server {
     /// Answers a review: it is not kept.
     pub(crate) fn review(&mut self, call: &Call) -> Result<Answer, ApiError> {
@@ -77,6 +80,9 @@ impl Server {
             Some(meta::text(&encode::read(&stored.bytes).ok()?, "uid").to_owned())
         };
         let mut body = read_json(call)?;
+        if body["spec"]["expirationSeconds"].is_null() {
+            body["spec"]["expirationSeconds"] = json!(DEFAULT_TOKEN_SECONDS);
+        }
         track(call, &mut body, "authentication.k8s.io/v1", "TokenRequest");
         let Issued { object, warnings } =
             self.tokens.issue(&body, &account, secret_uid, &mut self.entropy, call.now)?;
@@ -123,13 +129,16 @@ fn is_known(call: &Call) -> bool {
 /// Even what is answered and not kept says who wrote it.
 fn track(call: &Call, body: &mut Value, api_version: &str, kind: &str) {
     let schema = Schema { preserve_unknown_fields: true, ..Schema::default() };
-    let empty = json!({ "spec": {} });
+    let empty = match kind {
+        "TokenRequest" => json!({ "spec": { "boundObjectRef": {} } }),
+        _ => json!({ "spec": {} }),
+    };
     let context = apply::Context {
         schema: &schema,
         api_version,
         kind,
         manager: &call.manager,
-        subresource: "",
+        subresource: &call.subresource,
         now: call.now,
         ignored: apply::FieldSet::default(),
         empty: Some(&empty),

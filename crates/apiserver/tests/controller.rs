@@ -1,6 +1,8 @@
 //! A controller that knows nothing of this server: an ordinary one on kube-rs, with its own kind, an object that it owns, a
 //! finalizer and Events.
 
+#![allow(clippy::panic, reason = "these are tests")]
+
 use allotment_apiserver::{ApiServer, auth::User};
 use futures::StreamExt;
 use k8s_openapi::{
@@ -40,7 +42,10 @@ struct Context {
     recorder: Recorder,
 }
 
-async fn reconcile(document: Arc<Document>, context: Arc<Context>) -> Result<Action, FinalizerError<kube::Error>> {
+async fn reconcile(
+    document: Arc<Document>,
+    context: Arc<Context>,
+) -> Result<Action, FinalizerError<kube::Error>> {
     let namespace = document.namespace().unwrap_or_default();
     let documents = Api::<Document>::namespaced(context.client.clone(), &namespace);
     finalizer(&documents, "example.com/published", document, |event| async {
@@ -71,7 +76,8 @@ async fn publish(document: &Document, context: &Context) -> Result<Action, kube:
     pages.patch(&document.name_any(), &parameters, &Patch::Apply(page)).await?;
     if document.status.as_ref().is_none_or(|status| !status.published) {
         tell(document, context, "Published").await?;
-        let status = json!({ "apiVersion": "example.com/v1", "kind": "Document", "status": { "published": true } });
+        let status =
+            json!({ "apiVersion": "example.com/v1", "kind": "Document", "status": { "published": true } });
         let documents = Api::<Document>::namespaced(context.client.clone(), &namespace);
         documents.patch_status(&document.name_any(), &parameters, &Patch::Apply(status)).await?;
     }
@@ -145,6 +151,9 @@ async fn runs_unchanged() {
     eventually("the end of its page", async || pages.get_opt("hello").await.unwrap().is_none()).await;
     let events = Api::<Event>::default_namespaced(client).list(&ListParams::default()).await.unwrap();
     let reasons: Vec<String> = events.into_iter().filter_map(|event| event.reason).collect();
-    assert!(reasons.contains(&"Published".to_owned()) && reasons.contains(&"Withdrawn".to_owned()), "{reasons:?}");
+    assert!(
+        reasons.contains(&"Published".to_owned()) && reasons.contains(&"Withdrawn".to_owned()),
+        "{reasons:?}"
+    );
     running.abort();
 }

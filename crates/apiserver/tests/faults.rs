@@ -1,5 +1,7 @@
 //! What a client sees when things go wrong, and that the server itself stays right.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "these are tests")]
+
 use allotment_apiserver::{
     ApiServer,
     auth::User,
@@ -84,7 +86,7 @@ async fn refusals_are_those_of_a_server() {
     ] {
         match create(&bad(&server, move |_: &CallInfo| Fault::Refuse(refusal)), "a").await {
             Err(kube::Error::Api(status)) => {
-                assert_eq!((status.code, status.reason.as_str()), (code, reason))
+                assert_eq!((status.code, status.reason.as_str()), (code, reason));
             }
             answer => panic!("{refusal:?}: {answer:?}"),
         }

@@ -87,6 +87,11 @@ impl Coverage {
         }
     }
 
+    /// Whether nothing was tried at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().unwrap().is_empty()
+    }
+
     /// What should be covered and is not.
     pub fn missing(&self) -> Vec<String> {
         let cells = self.0.lock().unwrap();

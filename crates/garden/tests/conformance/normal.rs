@@ -57,6 +57,10 @@ impl Normal {
                 // Some kinds are checked by more than one layer of a real server, and every layer adds its causes.
                 let mut causes: Vec<Value> = causes.iter().map(|cause| self.value(cause)).collect();
                 causes.dedup();
+                // A real server goes through managers in the order of a Go map.
+                if causes.iter().any(|cause| cause["reason"] == "FieldManagerConflict") {
+                    causes.sort_by_key(Value::to_string);
+                }
                 result.insert(key.clone(), Value::Array(causes));
                 continue;
             }
@@ -128,6 +132,11 @@ impl Normal {
         text = STORAGE_KEY.replace_all(&text, "Key: <key>").into_owned();
         for (name, placeholder) in &self.names {
             text = text.replace(name, placeholder);
+        }
+        if text.starts_with("Apply failed with") {
+            let mut lines: Vec<&str> = text.split(['\n', ':']).map(str::trim).collect();
+            lines.sort_unstable();
+            text = lines.join("; ");
         }
         text
     }

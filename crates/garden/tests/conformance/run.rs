@@ -173,16 +173,16 @@ impl Run<'_> {
         let Some(receiver) = self.watches.get_mut(id) else {
             return Ok(json!({ "events": "there is no such watch" }));
         };
-        let mut events = Vec::new();
-        while events.len() < count + TOO_MANY {
-            let limit = if events.len() < count { EVENT_LIMIT } else { QUIET };
+        let mut events: Vec<Value> = Vec::new();
+        let told = |events: &[Value]| events.iter().filter(|event| !is_progress(event)).count();
+        while told(&events) < count + TOO_MANY {
+            let limit = if told(&events) < count { EVENT_LIMIT } else { QUIET };
             match timeout(limit, receiver.recv()).await {
                 Ok(Some(event)) => events.push(event),
                 Ok(None) | Err(_) => break,
             }
         }
-        // How often a server tells where it is, is its own business.
-        events.dedup_by(|later, earlier| earlier["type"] == "BOOKMARK" && later["type"] == "BOOKMARK");
+        let mut events = without_progress(events);
         for event in &mut events {
             if event["type"] == "BOOKMARK" {
                 event["object"]["metadata"]["resourceVersion"] = json!("<version of the bookmark>");
@@ -216,6 +216,27 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// A bookmark that only says how far the server is, not that the initial events are complete.
+fn is_progress(event: &Value) -> bool {
+    event["type"] == "BOOKMARK" && event["object"]["metadata"]["annotations"].is_null()
+}
+
+/// When a server tells how far it is, is its own business, except that it does so before the end.
+fn without_progress(events: Vec<Value>) -> Vec<Value> {
+    let mut kept: Vec<Value> = Vec::new();
+    let mut progress = None;
+    for event in events {
+        if is_progress(&event) {
+            progress = Some(event);
+            continue;
+        }
+        let before_the_end = progress.take().filter(|_| event == "the watch ended");
+        kept.extend(before_the_end);
+        kept.push(event);
+    }
+    kept
 }
 
 /// Makes the namespace of a case, and waits for what every namespace gets.
