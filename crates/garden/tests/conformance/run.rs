@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 use tokio::{
@@ -46,6 +46,8 @@ struct Run<'a> {
     watches: BTreeMap<&'static str, UnboundedReceiver<Value>>,
     /// What lies outside the namespace and has to be deleted afterwards.
     litter: Vec<String>,
+    /// What had a finalizer when it was last seen.
+    held: BTreeSet<String>,
 }
 
 /// Sends the requests of a case to a server, and cleans up after it.
@@ -75,6 +77,7 @@ async fn play<'a>(
         normal: Normal::default(),
         watches: BTreeMap::new(),
         litter: Vec::new(),
+        held: BTreeSet::new(),
     };
     let text = format!("{:?}", case.steps);
     if text.contains("{ns}") {
@@ -192,27 +195,36 @@ impl Run<'_> {
     }
 
     fn remember(&mut self, call: &Call, seen: &Value) {
-        let created = seen["code"] == 201 && !call.path.contains("dryRun");
+        if !seen["code"].as_u64().is_some_and(|code| code < 300) || call.path.contains("dryRun") {
+            return;
+        }
         let path = fill(&call.path, &self.variables);
-        let path = path.split('?').next().unwrap_or_default();
-        let outside = !path.contains("/namespaces/") && !path.contains("review");
-        if created && outside {
-            let name = seen["body"]["metadata"]["name"].as_str().unwrap_or_default();
-            let own = call.method != "POST";
-            self.litter.push(if own { path.to_owned() } else { format!("{path}/{name}") });
+        let path = path.split('?').next().unwrap_or_default().trim_end_matches("/status");
+        let metadata = &seen["body"]["metadata"];
+        let path = match (call.method, metadata["name"].as_str()) {
+            ("POST", Some(name)) => format!("{path}/{name}"),
+            _ => path.to_owned(),
+        };
+        // A namespace that is left with something that is held never ends, and keeps the real server busy for ever.
+        if metadata["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty()) {
+            self.held.insert(path.clone());
+        }
+        let inside = path.split_once("/namespaces/").is_some_and(|(_, rest)| rest.contains('/'));
+        if seen["code"] == 201 && !inside && !path.contains("review") {
+            self.litter.push(path);
         }
     }
 
-    /// Deletes what the case made outside its namespace, finalizers or not.
+    /// Lets go of what the case holds, and deletes what it made outside its namespace.
     async fn tidy_up(&self) {
-        for path in self.litter.iter().rev() {
-            let plain = crate::script::delete(path.clone());
-            let bare = crate::script::merge(path.clone(), json!({ "metadata": { "finalizers": null } }));
-            for step in [plain, bare] {
-                if let Some(call) = step.call() {
-                    // What is gone already cannot be deleted.
-                    let _ = self.server.send(call, &Variables::new()).await;
-                }
+        let release =
+            |path: &String| crate::script::merge(path.clone(), json!({ "metadata": { "finalizers": null } }));
+        let gone = |path: &String| crate::script::delete(path.clone());
+        let steps = self.held.iter().map(release).chain(self.litter.iter().rev().map(gone));
+        for step in steps.chain(self.litter.iter().map(release)) {
+            if let Some(call) = step.call() {
+                // What is gone already needs nothing.
+                let _ = timeout(CALL_LIMIT, self.server.send(call, &Variables::new())).await;
             }
         }
     }
@@ -248,6 +260,7 @@ pub async fn prepare_namespace(server: &Server, variables: &Variables) -> Result
         normal: Normal::default(),
         watches: BTreeMap::new(),
         litter: Vec::new(),
+        held: BTreeSet::new(),
     };
     run.step(&crate::script::create("/api/v1/namespaces", namespace)).await?;
     for path in ["serviceaccounts/default", "configmaps/kube-root-ca.crt"] {
