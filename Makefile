@@ -4,13 +4,16 @@
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 CARGO ?= cargo
 
-.PHONY: help test lint bench demo landscape generate static
+.PHONY: help test conformance lint bench demo landscape generate static
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 test: ## Run every test, on real API servers where Go is there; ends with one line of totals
 	@scripts/test
+
+conformance: ## Send the same requests to the embedded and the real API server, and compare
+	@$(CARGO) test -p allotment-garden --test conformance
 
 lint: ## Formatting, clippy, docs, licences, Go vet
 	@scripts/lint
