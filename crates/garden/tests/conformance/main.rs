@@ -2,6 +2,7 @@
 //!
 //! `cargo test -p allotment-garden --test conformance` runs it; filters and `--list` work as with any test. Besides:
 //! `--coverage` prints what was covered even if only some cases ran, `--differences` prints the table of differences,
+//! `--open` lets open cases fail, to see why they are open,
 //! `--real-only` sees whether scripts are right, `--show` prints what was seen.
 #![allow(
     missing_docs,
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         words.len() < before
     };
     let mode = Mode { real_only: take("--real-only"), show: take("--show") };
+    let with_open = take("--open");
     let (print_coverage, print_differences) = (take("--coverage"), take("--differences"));
     if print_differences {
         print!("{}", differences::table(&cases::all()));
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(CASES_AT_A_TIME);
     let whole = arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list;
     let stage = Arc::new(Stage::new(mode));
-    let conclusion = libtest_mimic::run(&arguments, trials(&stage));
+    let conclusion = libtest_mimic::run(&arguments, trials(&stage, with_open));
     let coverage = stage.leave();
     // Without a real server nothing ran, and nothing can be said.
     let complete = !whole || coverage.is_empty() || is_covered(&coverage);
@@ -65,11 +67,11 @@ fn main() -> ExitCode {
     if complete { conclusion.exit_code() } else { ExitCode::FAILURE }
 }
 
-fn trials(stage: &Arc<Stage>) -> Vec<Trial> {
+fn trials(stage: &Arc<Stage>, with_open: bool) -> Vec<Trial> {
     let mut trials = vec![Trial::test("differences_are_those_of_the_readme", differences::check)];
     for (number, case) in cases::all().into_iter().enumerate() {
         let stage = stage.clone();
-        if OPEN.lines().any(|name| name == case.name) {
+        if !with_open && OPEN.lines().any(|name| name == case.name) {
             let name = format!("open::{}", case.name);
             trials.push(Trial::ignorable_test(name, move || {
                 still_open(stage.try_case(&case, number), &case.name)

@@ -195,7 +195,7 @@ impl Run<'_> {
     }
 
     fn remember(&mut self, call: &Call, seen: &Value) {
-        if !seen["code"].as_u64().is_some_and(|code| code < 300) || call.path.contains("dryRun") {
+        if seen["code"].as_u64().is_none_or(|code| code >= 300) || call.path.contains("dryRun") {
             return;
         }
         let path = fill(&call.path, &self.variables);
