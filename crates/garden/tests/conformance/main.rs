@@ -32,8 +32,8 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use stage::{Mode, Stage};
 use std::{process::ExitCode, sync::Arc};
 
-/// Cases in which the servers do not agree yet, mostly about the words of a refusal. A case that is not in this list and
-/// fails is a fault.
+/// Cases in which the servers do not agree yet: words, but also what is accepted and what is refused. A case that
+/// is not in this list and fails is a fault.
 const OPEN: &str = include_str!("open.txt");
 
 /// Cases mostly wait for a server, so there are more of them at a time than there are processors.
