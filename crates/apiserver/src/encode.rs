@@ -4,29 +4,33 @@ use crate::{error::ApiError, kinds::event, resource::Resource, store::Stored};
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
 
-/// Writes an object with its version and kind in front, so that a list can leave them out without reading the rest.
+/// Room for a small object. One that is larger grows it a few times, which costs less than measuring first.
+const USUAL_BYTES: usize = 512;
+
+/// Writes an object with its version and kind in front, so that a list can leave them out without reading the rest. The bytes
+/// take no more room than they need: most of them are kept for long.
 pub(crate) fn object(object: &Value) -> Result<Bytes, ApiError> {
-    let mut bytes = BytesMut::with_capacity(512);
-    bytes.put_slice(prefix(text(object, "apiVersion"), text(object, "kind")).as_bytes());
+    let mut bytes = Vec::with_capacity(USUAL_BYTES);
+    bytes.extend_from_slice(prefix(text(object, "apiVersion"), text(object, "kind")).as_bytes());
     for (key, value) in object.as_object().into_iter().flatten() {
         if key == "apiVersion" || key == "kind" {
             continue;
         }
-        bytes.put_u8(b',');
+        bytes.push(b',');
         write(&mut bytes, key)?;
-        bytes.put_u8(b':');
+        bytes.push(b':');
         write(&mut bytes, value)?;
     }
-    bytes.put_u8(b'}');
-    Ok(bytes.freeze())
+    bytes.push(b'}');
+    Ok(Bytes::from(bytes.into_boxed_slice()))
 }
 
 fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_default()
 }
 
-fn write<T: serde::Serialize + ?Sized>(bytes: &mut BytesMut, value: &T) -> Result<(), ApiError> {
-    serde_json::to_writer(bytes.writer(), value).map_err(ApiError::internal)
+fn write<T: serde::Serialize + ?Sized>(bytes: &mut Vec<u8>, value: &T) -> Result<(), ApiError> {
+    serde_json::to_writer(bytes, value).map_err(ApiError::internal)
 }
 
 fn prefix(api_version: &str, kind: &str) -> String {
