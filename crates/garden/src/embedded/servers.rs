@@ -17,6 +17,7 @@ use serde_json::Value;
 use std::{
     collections::BTreeMap,
     error::Error,
+    ops::Bound,
     sync::{Arc, OnceLock, PoisonError},
 };
 use tokio::sync::Mutex;
@@ -24,11 +25,39 @@ use tokio::sync::Mutex;
 /// Longer than any landscape lasts.
 const LIFE: SignedDuration = SignedDuration::from_hours(24 * 365);
 
-/// Starts an API server for a Shoot when it is first asked for, and ends it when the Shoot is gone.
+/// Starts an API server for a Shoot when it is first asked for, and ends it some calls after the Shoot is gone.
 pub struct EmbeddedServers {
     garden: ApiServer,
     clock: Clock,
-    running: Mutex<BTreeMap<ShootKey, Running>>,
+    running: Mutex<Rounds<Running>>,
+}
+
+/// How many others are looked at when a Shoot is asked for. More than the one that may be started then, so that servers of
+/// Shoots that are gone end faster than new ones begin; no more than that, so that a call costs the same however many run.
+const LOOKED_AT: usize = 2;
+
+/// The servers that run, a few of which have their turn each time.
+struct Rounds<T> {
+    all: BTreeMap<ShootKey, T>,
+    /// Whose turn was last.
+    last: Option<ShootKey>,
+}
+
+impl<T> Default for Rounds<T> {
+    fn default() -> Self {
+        Self { all: BTreeMap::new(), last: None }
+    }
+}
+
+impl<T> Rounds<T> {
+    /// Whose turn is next, and the one after; from the beginning again after the last.
+    fn next(&mut self) -> Vec<ShootKey> {
+        let after = self.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let rest = self.all.range::<ShootKey, _>((after, Bound::Unbounded));
+        let turn: Vec<ShootKey> = rest.map(|(key, _)| key.clone()).take(LOOKED_AT).collect();
+        self.last = turn.last().filter(|_| turn.len() == LOOKED_AT).cloned();
+        turn
+    }
 }
 
 struct Running {
@@ -63,16 +92,25 @@ impl EmbeddedServers {
 
     /// The API server of a Shoot, to look into, if it has one.
     pub async fn find(&self, shoot: &ShootKey) -> Option<ApiServer> {
-        self.running.lock().await.get(shoot).map(|running| running.server.clone())
+        self.running.lock().await.all.get(shoot).map(|running| running.server.clone())
     }
 
     async fn get_or_start(&self, shoot: &ShootKey) -> Result<ShootServer, ServerError> {
         let mut running = self.running.lock().await;
-        running.retain(|key, running| self.uid(key).is_some_and(|uid| uid == running.uid));
-        if let Some(running) = running.get(shoot) {
+        for key in running.next() {
+            let uid = self.uid(&key);
+            if running.all.get(&key).is_some_and(|running| Some(&running.uid) != uid.as_ref()) {
+                tracing::info!(shoot = %key, "the API server of a Shoot that is gone ends");
+                running.all.remove(&key);
+            }
+        }
+        let Some(uid) = self.uid(shoot) else {
+            running.all.remove(shoot);
+            return Err(ServerError::NoShoot(shoot.clone()));
+        };
+        if let Some(running) = running.all.get(shoot).filter(|running| running.uid == uid) {
             return Ok(running.described());
         }
-        let uid = self.uid(shoot).ok_or_else(|| ServerError::NoShoot(shoot.clone()))?;
         let now = (self.clock)();
         let mut server = Server::new(system_entropy(), now);
         manifests::load(&mut server, &SHOOT_ACCESS, now)?;
@@ -81,7 +119,7 @@ impl EmbeddedServers {
         tracing::info!(%shoot, url = local.listening.url(), "the API server of a Shoot listens");
         let started = Running { uid, server, local };
         let described = started.described();
-        running.insert(shoot.clone(), started);
+        running.all.insert(shoot.clone(), started);
         Ok(described)
     }
 
@@ -141,4 +179,78 @@ pub(super) fn system_entropy() -> Entropy {
         // There is no server without randomness: zeros would make two UIDs alike, and that is noticed at once.
         let _ = getrandom::fill(bytes);
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::EmbeddedLandscape;
+    use allotment_api::kyma::Provider;
+    use kube::api::{DeleteParams, Patch, PatchParams};
+    use serde_json::json;
+
+    fn key(n: usize) -> ShootKey {
+        ShootKey { namespace: format!("garden-{}", n % 7), name: format!("s{n}") }
+    }
+
+    #[test]
+    fn a_call_looks_at_as_many_however_many_run_and_everybody_has_a_turn() {
+        for count in [0, 1, 2, 3, 2000, 20_000] {
+            let mut rounds = Rounds { all: (0..count).map(|n| (key(n), ())).collect(), last: None };
+            for _ in 0..3 {
+                let mut seen = Vec::new();
+                for _ in 0..=count / LOOKED_AT {
+                    let turn = rounds.next();
+                    assert!(turn.len() <= LOOKED_AT, "{count}");
+                    seen.extend(turn);
+                }
+                seen.sort();
+                seen.dedup();
+                assert_eq!(seen.len(), count);
+            }
+        }
+    }
+
+    #[test]
+    fn turns_go_on_when_the_last_one_is_gone() {
+        let mut rounds = Rounds { all: (0..6).map(|n| (key(n), ())).collect(), last: None };
+        let first = rounds.next();
+        for key in &first {
+            rounds.all.remove(key);
+        }
+        assert!(rounds.next().iter().all(|key| !first.contains(key)));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn servers_of_shoots_that_are_gone_end_and_a_new_shoot_has_a_new_one() {
+        let embedded = EmbeddedLandscape::start().await.unwrap();
+        let plot = embedded.landscape.plot_without_gardenlet().await.unwrap();
+        plot.add_account("account", Provider::Aws, json!({})).await.unwrap();
+        let mut shoot: Value = serde_saphyr::from_str(super::super::tests::SHOOT).unwrap();
+        shoot["spec"]["credentialsBindingName"] = json!("account");
+        shoot["metadata"]["namespace"] = json!(plot.garden_namespace);
+        shoot["metadata"]["annotations"] = json!({ "confirmation.gardener.cloud/deletion": "true" });
+        let key = |name: &str| ShootKey { namespace: plot.garden_namespace.clone(), name: name.to_owned() };
+        let servers = &embedded.embedded.shoots;
+        let make = async |name: &str| {
+            let mut shoot = shoot.clone();
+            shoot["metadata"]["name"] = json!(name);
+            plot.shoots().patch(name, &PatchParams::apply("test"), &Patch::Apply(shoot)).await.unwrap();
+        };
+        for name in ["a", "b", "c"] {
+            make(name).await;
+        }
+        let first = servers.server(&key("a")).await.unwrap().url;
+        assert_eq!(servers.server(&key("a")).await.unwrap().url, first);
+        servers.server(&key("b")).await.unwrap();
+        plot.shoots().delete("a", &DeleteParams::default()).await.unwrap();
+        plot.shoots().delete("b", &DeleteParams::default()).await.unwrap();
+        servers.server(&key("a")).await.unwrap_err();
+        for _ in 0..3 {
+            servers.server(&key("c")).await.unwrap();
+        }
+        assert!(servers.find(&key("b")).await.is_none());
+        make("a").await;
+        assert_ne!(servers.server(&key("a")).await.unwrap().url, first);
+    }
 }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{fmt::Write, fs, path::Path};
 
-const SHOOT: &str = include_str!("../../../../../landscape/manifests/shoots/aws.yaml");
+pub(super) const SHOOT: &str = include_str!("../../../../../landscape/manifests/shoots/aws.yaml");
 const SHOOTS: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-kyma/shoots";
 const MERGE: &str = "application/merge-patch+json";
 
