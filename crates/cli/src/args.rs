@@ -1,7 +1,8 @@
 //! What users type.
 
-use crate::output::Format;
+use crate::{commands, output::Format};
 use allotment_api::crds;
+use allotment_sim::bench::Part;
 use clap::{Parser, Subcommand, ValueHint, builder::PossibleValuesParser};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -38,14 +39,30 @@ pub(crate) enum Command {
         real: bool,
     },
     /// Measure what things cost: calls and bytes first, seconds as ratios
-    #[command(after_help = "Example:\n  allotment bench -o json | jq '.[] | select(.ratio > 1)'")]
+    ///
+    /// Where a line has a baseline, the value is that of the embedded servers and the baseline that of the real ones, measured
+    /// in the same run, or a bound. The real servers are built with Go and started; ALLOTMENT_LANDSCAPE names the
+    /// landscape.json of some that run already. It takes about three minutes, with no other work on the machine.
+    #[command(after_help = "Examples:\n  \
+        allotment bench\n  \
+        allotment bench --only memory --only fan-out\n  \
+        allotment bench -o json | jq '.[] | select(.ratio > 1)'")]
     Bench {
-        /// Where the results are written to, as JSON
-        #[arg(long, value_hint = ValueHint::FilePath, default_value = "bench/results.json")]
-        results: PathBuf,
+        /// Measure only this part; may be given several times
+        #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Part::ALL.map(Part::name)))]
+        only: Vec<String>,
+        /// Where the results are written to, as JSON [default: bench/results.json, or nowhere with --only]
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        results: Option<PathBuf>,
         /// Print the results in this format instead of a table
         #[arg(long, short, value_enum)]
         output: Option<Format>,
+    },
+    /// Keep so many objects in an embedded server, and print by how many bytes this process grew
+    #[command(hide = true, name = commands::bench::REMEMBER)]
+    BenchRemember {
+        /// How many
+        objects: u32,
     },
     /// Print a completion script for a shell
     #[command(

@@ -1,6 +1,6 @@
 //! One file per command.
 
-mod bench;
+pub(crate) mod bench;
 mod completion;
 mod crds;
 mod demo;
@@ -13,7 +13,8 @@ pub(crate) fn run(args: Args) -> Result<()> {
     match args.command {
         Command::Crds { group, output } => crds::run(&group, output),
         Command::Demo { real } => demo::run(real),
-        Command::Bench { results, output } => bench::run(&results, output),
+        Command::Bench { only, results, output } => bench::run(&only, results, output),
+        Command::BenchRemember { objects } => bench::remember(objects),
         Command::Completion { shell } => completion::run(shell),
     }
 }

@@ -1,12 +1,26 @@
 //! What `make bench` measures: calls, bytes and growth first, seconds only as a ratio within one run or for orientation.
+//!
+//! Where a measure has a baseline, the value is the embedded server's and the baseline the real one's, in the same run on
+//! the same machine, or a bound that the value has to stay below. Clients of the embedded server call it in this process,
+//! as tests do; clients of the real one go over TLS, as they must.
 
-mod api;
 mod definitions;
+mod fan_out;
+mod lists;
+mod memory;
 mod shoots;
+mod side;
+mod start_up;
+mod writes;
+
+pub use memory::resident_bytes_of;
 
 use allotment_garden::landscape::RealLandscape;
 use serde::Serialize;
-use std::error::Error;
+use side::Sides;
+use std::{error::Error, ffi::OsString};
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,17 +52,109 @@ impl Measure {
     }
 }
 
-/// Measures everything, and says through `progress` what is under way.
-pub async fn run(progress: impl Fn(&str)) -> Result<Vec<Measure>, Box<dyn Error + Send + Sync>> {
+/// A part of the whole that can be measured alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The size of the CRDs.
+    Definitions,
+    /// What an object costs in memory.
+    Memory,
+    /// From nothing to the first answer.
+    StartUp,
+    /// Creates per second.
+    Creates,
+    /// Patches of a status per second.
+    Status,
+    /// Server-side applies per second.
+    Applies,
+    /// A long list.
+    List,
+    /// Many events to many watchers.
+    FanOut,
+    /// The life of a Shoot.
+    Shoots,
+}
+
+impl Part {
+    /// All of them, in the order in which they are measured.
+    pub const ALL: [Self; 9] = [
+        Self::Definitions,
+        Self::Memory,
+        Self::StartUp,
+        Self::Creates,
+        Self::Status,
+        Self::Applies,
+        Self::List,
+        Self::FanOut,
+        Self::Shoots,
+    ];
+
+    /// How it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Definitions => "definitions",
+            Self::Memory => "memory",
+            Self::StartUp => "start-up",
+            Self::Creates => "creates",
+            Self::Status => "status",
+            Self::Applies => "applies",
+            Self::List => "list",
+            Self::FanOut => "fan-out",
+            Self::Shoots => "shoots",
+        }
+    }
+
+    const fn needs_servers(self) -> bool {
+        !matches!(self, Self::Definitions | Self::Memory)
+    }
+}
+
+/// Measures these parts, and says through `progress` what is under way.
+///
+/// `remember` is a command that is given a number of objects, keeps that many in an embedded server, and prints
+/// [`resident_bytes_of`] it: a process that has done nothing else yet, because memory that something else has used and
+/// given back would be used again and not be seen.
+pub async fn run(parts: &[Part], remember: &[OsString], progress: impl Fn(&str)) -> Outcome<Vec<Measure>> {
     let mut measures = Vec::new();
-    progress("definitions");
-    measures.extend(definitions::measure()?);
+    let wanted = || Part::ALL.into_iter().filter(|part| parts.contains(part));
+    for part in wanted().filter(|part| !part.needs_servers()) {
+        progress(part.name());
+        measures.extend(match part {
+            Part::Definitions => definitions::measure()?,
+            _ => memory::measure(remember).await?,
+        });
+    }
+    if !parts.iter().any(|part| part.needs_servers()) {
+        return Ok(measures);
+    }
     progress("starting the real landscape");
     let real = RealLandscape::find_or_start(1).await?;
-    progress("the API server, embedded and real");
-    measures.extend(api::measure(&real).await?);
-    progress("Shoots on the real landscape");
-    measures.extend(shoots::measure(&real).await?);
+    let measured = compare(wanted(), &real, &progress).await;
     real.stop().await;
+    measures.extend(measured?);
+    Ok(measures)
+}
+
+async fn compare(
+    parts: impl Iterator<Item = Part>,
+    real: &RealLandscape,
+    progress: impl Fn(&str),
+) -> Outcome<Vec<Measure>> {
+    let sides = Sides::new(&real.landscape).await?;
+    let mut measures = Vec::new();
+    for part in parts.filter(|part| part.needs_servers()) {
+        progress(part.name());
+        measures.extend(match part {
+            Part::StartUp => start_up::measure(real).await?,
+            Part::Creates => vec![writes::creates(&sides).await?],
+            Part::Status => vec![writes::status_patches(&sides).await?],
+            Part::Applies => vec![writes::applies(&sides).await?],
+            Part::List => vec![lists::measure(&sides).await?],
+            Part::FanOut => vec![fan_out::measure(&sides).await?],
+            Part::Shoots => shoots::measure(real).await?,
+            Part::Definitions | Part::Memory => Vec::new(),
+        });
+    }
+    sides.tidy().await?;
     Ok(measures)
 }
