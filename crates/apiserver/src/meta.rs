@@ -260,7 +260,6 @@ pub(crate) fn check_identity(
     namespace: &str,
     name: &str,
 ) -> Result<(), ApiError> {
-    check_kind(body, resource)?;
     let named = text(body, "name");
     if !name.is_empty() && !named.is_empty() && named != name {
         return Err(ApiError::bad_request(format!(
@@ -272,46 +271,6 @@ pub(crate) fn check_identity(
         return Err(ApiError::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
-    }
-    Ok(())
-}
-
-/// Checks that a body is of the kind that the path names. A kind that is built in may leave it out.
-fn check_kind(body: &Value, resource: &Resource) -> Result<(), ApiError> {
-    let api_version = body["apiVersion"].as_str().unwrap_or_default();
-    let kind = body["kind"].as_str().unwrap_or_default();
-    let (wanted, expected) = (&resource.kind, resource.api_version());
-    if resource.from_definition {
-        for (field, value) in [("Kind", kind), ("apiVersion", api_version)] {
-            if value.is_empty() {
-                return Err(ApiError::bad_request(format!(
-                    "the object provided is unrecognized (must be of type {wanted}): Object '{field}' is missing in '{body}' ({body})"
-                )));
-            }
-        }
-        if api_version != expected {
-            return Err(ApiError::bad_request(format!(
-                "the API version in the data ({api_version}) does not match the expected API version ({expected})"
-            )));
-        }
-        if kind != wanted {
-            let error = FieldError::new("kind", FieldErrorKind::Invalid, kind, format!("must be {wanted}"));
-            return Err(ApiError::invalid(&resource.group, kind, text(body, "name"), vec![error]));
-        }
-        return Ok(());
-    }
-    let refuse = |why: String| {
-        Err(ApiError::bad_request(format!(
-            "{kind} in version {api_version:?} cannot be handled as a {wanted}: {why}"
-        )))
-    };
-    if !api_version.is_empty() && api_version != expected {
-        return refuse(format!(
-            "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
-        ));
-    }
-    if !kind.is_empty() && kind != wanted {
-        return refuse(format!("converting ({api_version}.{kind}) to (core.{wanted}): unknown conversion"));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 use crate::{
     apply,
-    body::{read_body, read_patch, unsupported_patch},
+    body::{read_applied, read_body, read_merged, read_patched, unsupported_patch},
     encode,
     error::{ApiError, FieldError, FieldErrorKind},
     extension::{Objects, Write},
@@ -177,12 +177,7 @@ impl Server {
         check_options(call)?;
         let body = read_body(call)?;
         meta::check_identity(&body, &call.resource, &call.namespace, &call.name)?;
-        if meta::text(&body, "name").is_empty() {
-            return Err(ApiError::bad_request(format!(
-                "the name of the object ({} based on URL) was undeterminable: name must be provided",
-                call.name
-            )));
-        }
+        check_named(call, &body)?;
         let mut warnings = Vec::new();
         let Ok(stored) = self.stored(call) else {
             return self.create_by_update(call, body, &mut warnings);
@@ -298,18 +293,23 @@ impl Server {
             FieldValidation::Ignore => patch::Decoding::Lenient,
             FieldValidation::Warn | FieldValidation::Strict => patch::Decoding::Checked,
         };
+        let resource = &call.resource;
         let new = match media_type {
             "application/json-patch+json" => {
-                patch::json::apply(&old, &patch::json::decode(&call.body, decoding)?)?
+                let patched = patch::json::apply(&old, &patch::json::decode(&call.body, decoding)?)?;
+                read_patched(patched, &old, resource)?
             }
             "application/merge-patch+json" => {
-                patch::merge::apply(&old, &patch::merge::decode(&call.body, decoding)?)?
+                let patched = patch::merge::apply(&old, &patch::merge::decode(&call.body, decoding)?)?;
+                read_patched(patched, &old, resource)?
             }
-            "application/strategic-merge-patch+json" if !call.resource.is_custom() => {
-                patch::strategic::apply(&old, &patch::strategic::decode(&call.body)?, &call.resource.schema)?
+            "application/strategic-merge-patch+json" if !resource.is_custom() => {
+                let patch = patch::strategic::decode(&call.body)?;
+                read_merged(patch::strategic::apply(&old, &patch, &resource.schema)?, &patch, resource)?
             }
             _ => return Err(unsupported_patch(call)),
         };
+        check_named(call, &new)?;
         meta::check_identity(&new, &call.resource, &call.namespace, &call.name)?;
         let mut warnings = Vec::new();
         let new = self.change(call, &old, new, &mut warnings, Ownership::Track)?;
@@ -322,7 +322,8 @@ impl Server {
             let error = FieldError::bare("fieldManager", FieldErrorKind::Required, detail);
             return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", vec![error]));
         }
-        let applied = read_patch(call)?;
+        let applied = read_applied(call)?;
+        check_type(call, &applied)?;
         meta::check_identity(&applied, &call.resource, &call.namespace, &call.name)?;
         let mut warnings = Vec::new();
         let wanted = applied;
@@ -335,6 +336,7 @@ impl Server {
         let old = self.read_as(call, &stored.bytes.clone())?;
         self.check_preconditions(call, &old, &wanted)?;
         let new = apply::apply(Some(&old), &wanted, &context, force)?;
+        check_named(call, &new)?;
         let new = self.change(call, &old, new, &mut warnings, Ownership::Done)?;
         Ok(Answer::json(200, encode_for(call, &new)?).with_warnings(warnings))
     }
@@ -360,7 +362,7 @@ impl Server {
         }
         self.check_namespace(call, &call.name)?;
         let mut object = apply::apply(None, &applied, context, force)?;
-        meta::metadata(&mut object).insert("name".into(), json!(call.name));
+        check_named(call, &object)?;
         let uid = self.new_uid();
         meta::prepare_create(&mut object, &call.namespace, &uid, call.now);
         self.tidy(call, &mut object, &mut warnings)?;
@@ -611,6 +613,32 @@ fn check_options(call: &Call) -> Result<(), ApiError> {
         return Err(ApiError::invalid("meta.k8s.io", call.verb.options(), "", vec![error]));
     }
     Ok(())
+}
+
+/// What changes an object has to name it.
+fn check_named(call: &Call, object: &Value) -> Result<(), ApiError> {
+    if !meta::text(object, "name").is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!(
+        "the name of the object ({} based on URL) was undeterminable: name must be provided",
+        call.name
+    )))
+}
+
+/// What is applied has to be of the kind that the path names.
+fn check_type(call: &Call, applied: &Value) -> Result<(), ApiError> {
+    let text = |field: &str| applied[field].as_str().unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    // What says nothing at all is refused in other words.
+    if kind.is_empty() || api_version.is_empty() {
+        return Ok(());
+    }
+    if kind == call.resource.kind && api_version == call.resource.api_version() {
+        return Ok(());
+    }
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    Err(ApiError::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")))
 }
 
 /// Unknown fields, where the client wants to hear of them.

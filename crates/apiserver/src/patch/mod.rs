@@ -13,7 +13,8 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
-use crate::error::{ApiError, FieldError, FieldErrorKind};
+use crate::body::{VERSION_AND_KIND, refused_patch};
+use crate::error::ApiError;
 use serde_json::Value;
 
 /// How closely the body of a patch is looked at. It decides the words of a refusal.
@@ -36,9 +37,8 @@ fn must_be_object(patched: Value) -> Result<Value, ApiError> {
         return Ok(patched);
     }
     let detail = format!(
-        "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
+        "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type {VERSION_AND_KIND}",
         crate::apply::go::json_word(&patched)
     );
-    let error = FieldError::new("patch", FieldErrorKind::Invalid, patched.to_string(), detail);
-    Err(ApiError::invalid("", "", "", vec![error]))
+    Err(refused_patch(patched.to_string(), detail))
 }

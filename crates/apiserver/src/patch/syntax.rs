@@ -63,7 +63,7 @@ impl Scanner<'_> {
 
     fn nested(&mut self, scan: impl FnOnce(&mut Self) -> Scanned) -> Scanned {
         if self.depth >= MAX_DEPTH {
-            return Err("exceeded max depth".to_owned());
+            return self.wrong("exceeded max depth");
         }
         self.depth += 1;
         self.at += 1;

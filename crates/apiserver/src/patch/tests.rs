@@ -53,9 +53,9 @@ fn malformed_json_is_refused_in_the_words_of_a_real_server() {
 #[test]
 fn json_that_is_too_deep_is_refused() {
     let deep = "[".repeat(10_000) + &"]".repeat(10_000);
-    assert_eq!(read(deep.as_bytes()).unwrap_err(), "exceeded max depth");
+    assert_eq!(read(deep.as_bytes()).unwrap_err(), "invalid character '[' exceeded max depth");
     let deep = "{\"a\":".repeat(10_000) + "1" + &"}".repeat(10_000);
-    assert_eq!(read(deep.as_bytes()).unwrap_err(), "exceeded max depth");
+    assert_eq!(read(deep.as_bytes()).unwrap_err(), "invalid character '{' exceeded max depth");
 }
 
 #[test]

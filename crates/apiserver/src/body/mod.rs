@@ -1,0 +1,310 @@
+//! What a client sent, read.
+
+mod fit;
+mod shape;
+mod text;
+
+use crate::{
+    apply::go,
+    error::{ApiError, FieldError, FieldErrorKind},
+    meta, patch,
+    resource::Resource,
+    server::Call,
+};
+use fit::{Fitting, Reader};
+use serde_json::{Map, Value};
+
+/// The type that a real server reads first.
+pub(crate) const VERSION_AND_KIND: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+
+/// Why a body is not an object of its kind.
+#[derive(Debug)]
+pub(crate) enum Wrong {
+    /// Not even its kind can be told.
+    Unrecognized(String),
+    /// It says that it is of this kind and version, and does not fit.
+    Unfit { kind: String, version: String, why: String },
+    /// It is refused for another reason.
+    Refused(ApiError),
+}
+
+/// The object that a create or an update sent.
+pub(crate) fn read_body(call: &Call) -> Result<Value, ApiError> {
+    read_as(call, &call.resource)
+}
+
+/// The same for a subresource that has a kind of its own.
+pub(crate) fn read_as(call: &Call, resource: &Resource) -> Result<Value, ApiError> {
+    let read = match media_type(call) {
+        "application/json" | "" => parse(&call.body),
+        "application/yaml" => parse_yaml(&call.body),
+        _ => {
+            return Err(ApiError::unsupported_media_type(
+                "the body of the request was in an unknown format - accepted media types include: \
+                 application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            ));
+        }
+    };
+    let wrong = match read {
+        Ok(object) => match recognize(object, resource, &call.body) {
+            Ok(object) => return Ok(object),
+            Err(wrong) => wrong,
+        },
+        Err(why) => Wrong::Unrecognized(why),
+    };
+    Err(match wrong {
+        Wrong::Unrecognized(why) => ApiError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): {why} ({})",
+            resource.kind,
+            summary(&call.body)
+        )),
+        Wrong::Unfit { kind, version, why } => ApiError::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {}: {why}",
+            resource.kind
+        )),
+        Wrong::Refused(error) => error,
+    })
+}
+
+/// What a JSON patch or a merge patch made of an object, read again.
+pub(crate) fn read_patched(patched: Value, old: &Value, resource: &Resource) -> Result<Value, ApiError> {
+    let shown = shown(&patched, old, resource);
+    recognize(patched, resource, shown.as_bytes()).map_err(|wrong| match wrong {
+        Wrong::Unrecognized(why) | Wrong::Unfit { why, .. } => refused_patch(shown, why),
+        Wrong::Refused(error) => error,
+    })
+}
+
+/// What a strategic merge patch made of an object.
+pub(crate) fn read_merged(mut merged: Value, patch: &Value, resource: &Resource) -> Result<Value, ApiError> {
+    fit(&mut merged, resource, Reader::Map).map_err(|why| refused_patch(go::plain(patch), why))?;
+    Ok(merged)
+}
+
+/// 422: what a patch made of an object is not one.
+pub(crate) fn refused_patch(shown: String, why: String) -> ApiError {
+    let error = FieldError::new("patch", FieldErrorKind::Invalid, shown, why);
+    ApiError::invalid("", "", "", vec![error])
+}
+
+/// The object that a server-side apply sent.
+pub(crate) fn read_applied(call: &Call) -> Result<Value, ApiError> {
+    let refuse = |why: String| ApiError::bad_request(format!("error decoding YAML: {why}"));
+    let value = parse_yaml(&call.body).map_err(refuse)?;
+    if !value.is_object() {
+        return Err(refuse("the patch is not an object".to_owned()));
+    }
+    Ok(value)
+}
+
+fn media_type(call: &Call) -> &str {
+    call.content_type.split(';').next().unwrap_or_default().trim()
+}
+
+fn parse(body: &[u8]) -> Result<Value, String> {
+    patch::read(body).map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))
+}
+
+fn parse_yaml(body: &[u8]) -> Result<Value, String> {
+    // JSON is YAML, and quicker read as what it is.
+    if let Ok(value) = serde_json::from_slice(body) {
+        return Ok(value);
+    }
+    let refuse = |why: String| format!("error converting YAML to JSON: yaml: {why}");
+    let text = std::str::from_utf8(body).map_err(|_| refuse("invalid leading UTF-8 octet".to_owned()))?;
+    serde_saphyr::from_str(text).map_err(|error| {
+        let why = error.to_string();
+        refuse(match why.contains("Depth {") || why.contains("recursion limit") {
+            // As deep as we read; a real server goes on for a while, and then says this.
+            true => "exceeded max depth of 10000".to_owned(),
+            false => why.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+        })
+    })
+}
+
+/// What a refusal shows of a body: its beginning.
+fn summary(body: &[u8]) -> String {
+    const LIMIT_BYTES: usize = 30;
+    let more = if body.len() > LIMIT_BYTES { " ..." } else { "" };
+    let start = &body[..body.len().min(LIMIT_BYTES)];
+    match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(start).into_owned() + more,
+        Some(_) => start.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + more,
+    }
+}
+
+/// Sees whether an object is of its kind. `body` is what it was read from.
+fn recognize(object: Value, resource: &Resource, body: &[u8]) -> Result<Value, Wrong> {
+    // What is null is an object without fields, for Go.
+    let mut object = if object.is_null() { Value::Object(Map::new()) } else { object };
+    if !object.is_object() {
+        return Err(Wrong::Unrecognized(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type {VERSION_AND_KIND}",
+            go::json_word(&object)
+        )));
+    }
+    for field in ["apiVersion", "kind"] {
+        let value = &object[field];
+        if !value.is_string() && !value.is_null() {
+            return Err(Wrong::Unrecognized(format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go struct field .{field} of type string",
+                go::json_word(value)
+            )));
+        }
+    }
+    check_kind(&object, resource, body)?;
+    fit(&mut object, resource, Reader::Json).map_err(|why| Wrong::Unfit {
+        kind: resource.kind.clone(),
+        version: resource.version.clone(),
+        why,
+    })?;
+    Ok(object)
+}
+
+/// Makes the fields of an object what they are on a real server, as far as we know what that is.
+fn fit(object: &mut Value, resource: &Resource, reader: Reader) -> Result<(), String> {
+    if let Some(shape) = shape::of(&resource.group, &resource.kind).filter(|_| !resource.from_definition) {
+        return Fitting::new(reader).fit(object, shape);
+    }
+    let Some(metadata) = object.get_mut("metadata") else { return Ok(()) };
+    match resource.from_definition {
+        true => Fitting::new(reader).fit(metadata, shape::object_meta()),
+        false => Fitting::below(reader, &resource.kind, "metadata").fit(metadata, shape::object_meta()),
+    }
+}
+
+/// Checks that a body is of the kind that the path names. A kind that is built in may leave it out.
+fn check_kind(object: &Value, resource: &Resource, body: &[u8]) -> Result<(), Wrong> {
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let (wanted, expected) = (&resource.kind, resource.api_version());
+    if resource.from_definition {
+        for (field, value) in [("Kind", kind), ("apiVersion", api_version)] {
+            if value.is_empty() {
+                let body = String::from_utf8_lossy(body);
+                return Err(Wrong::Unrecognized(format!("Object '{field}' is missing in '{body}'")));
+            }
+        }
+        if api_version != expected {
+            return Err(Wrong::Refused(ApiError::bad_request(format!(
+                "the API version in the data ({api_version}) does not match the expected API version ({expected})"
+            ))));
+        }
+        if kind != wanted {
+            let error = FieldError::new("kind", FieldErrorKind::Invalid, kind, format!("must be {wanted}"));
+            let name = meta::text(object, "name");
+            return Err(Wrong::Refused(ApiError::invalid(&resource.group, kind, name, vec![error])));
+        }
+        return Ok(());
+    }
+    let unfit =
+        |why: String| Err(Wrong::Unfit { kind: kind.to_owned(), version: api_version.to_owned(), why });
+    if !api_version.is_empty() && api_version != expected {
+        return unfit(format!(
+            "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        ));
+    }
+    if !kind.is_empty() && kind != wanted {
+        let group = match resource.group.as_str() {
+            "" => "core",
+            group => group.split('.').next().unwrap_or_default(),
+        };
+        return unfit(format!("converting ({api_version}.{kind}) to ({group}.{wanted}): unknown conversion"));
+    }
+    Ok(())
+}
+
+/// An object after a patch as a refusal shows it: a part that the patch leaves alone is as a real server writes it.
+fn shown(patched: &Value, old: &Value, resource: &Resource) -> String {
+    let parts = patched.as_object().into_iter().flatten().map(|(name, value)| {
+        let text = match name.as_str() {
+            "metadata" if !resource.from_definition && old.get("metadata") == Some(value) => {
+                metadata_in_order(value)
+            }
+            _ => go::json(value),
+        };
+        format!("{}:{text}", go::json(&Value::from(name.as_str())))
+    });
+    match patched.is_object() {
+        true => format!("{{{}}}", parts.collect::<Vec<_>>().join(",")),
+        false => go::json(patched),
+    }
+}
+
+/// Metadata in the order in which Go declares its fields.
+fn metadata_in_order(metadata: &Value) -> String {
+    const FIELDS: [&str; 15] = [
+        "name",
+        "generateName",
+        "namespace",
+        "selfLink",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "labels",
+        "annotations",
+        "ownerReferences",
+        "finalizers",
+        "managedFields",
+    ];
+    const OWNER: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    const MANAGER: [&str; 7] =
+        ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
+    in_order(metadata, &FIELDS, |field, value| {
+        let of_items: &[&str] = match field {
+            "ownerReferences" => &OWNER,
+            "managedFields" => &MANAGER,
+            _ => return go::json(value),
+        };
+        let items = value.as_array().into_iter().flatten();
+        let items = items.map(|item| in_order(item, of_items, |_, value| go::json(value)));
+        format!("[{}]", items.collect::<Vec<_>>().join(","))
+    })
+}
+
+fn in_order(object: &Value, order: &[&str], show: impl Fn(&str, &Value) -> String) -> String {
+    let fields = order.iter().filter_map(|field| Some((field, object.get(*field)?)));
+    let fields = fields.map(|(field, value)| format!("\"{field}\":{}", show(field, value)));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+}
+
+pub(crate) fn unsupported_patch(call: &Call) -> ApiError {
+    let supported = match call.resource.is_custom() {
+        true => "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        false => {
+            "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"
+        }
+    };
+    ApiError::unsupported_media_type(format!(
+        "the body of the request was in an unknown format - accepted media types include: {supported}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nested_too_deep_is_refused() {
+        let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+        assert!(parse(deep.as_bytes()).unwrap_err().ends_with("exceeded max depth"));
+        assert!(parse_yaml(deep.as_bytes()).unwrap_err().ends_with("exceeded max depth of 10000"));
+        let block: String = (0..10_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+        assert!(parse_yaml(block.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn aliases_do_not_blow_up() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let before = vec![format!("*a{}", level - 1); 9].join(", ");
+            bomb.push_str(&format!("a{level}: &a{level} [{before}]\n"));
+        }
+        assert!(parse_yaml(bomb.as_bytes()).is_err());
+    }
+}
