@@ -69,7 +69,7 @@ impl Server {
                 vec!["create", "delete", "get", "list", "patch", "update", "watch"]
             }
             // Another part of a real server answers for these, in an order of its own.
-            _ if resource.is_custom() => {
+            _ if resource.from_definition => {
                 vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
             }
             _ => vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
@@ -94,6 +94,14 @@ impl Server {
         if resource.status {
             list.push(below("status", &resource.kind, &["get", "patch", "update"]));
         }
+        for subresource in self.extensions.iter().flat_map(|extension| extension.subresources(resource)) {
+            let mut entry = below(subresource.name, subresource.kind, subresource.verbs);
+            if let Some((group, version)) = subresource.group_version {
+                entry["group"] = json!(group);
+                entry["version"] = json!(version);
+            }
+            list.push(entry);
+        }
         match (resource.group.as_str(), resource.plural.as_str()) {
             ("", "namespaces") => list.push(below("finalize", "Namespace", &["update"])),
             ("", "serviceaccounts") => {
@@ -104,6 +112,7 @@ impl Server {
             }
             _ => {}
         }
+        list[1..].sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
         list
     }
 

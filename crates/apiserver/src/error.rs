@@ -322,6 +322,8 @@ pub enum FieldErrorKind {
     TooMany,
     /// It names what is not there.
     NotFound,
+    /// It could not be looked at.
+    Internal,
 }
 
 impl FieldErrorKind {
@@ -337,11 +339,12 @@ impl FieldErrorKind {
             Self::TooLong => ("Too long", "FieldValueTooLong"),
             Self::TooMany => ("Too many", "FieldValueTooMany"),
             Self::NotFound => ("Not found", "FieldValueNotFound"),
+            Self::Internal => ("Internal error", "InternalError"),
         }
     }
 
     fn shows_value(self) -> bool {
-        !matches!(self, Self::Required | Self::Forbidden | Self::TooLong)
+        !matches!(self, Self::Required | Self::Forbidden | Self::TooLong | Self::Internal)
     }
 }
 

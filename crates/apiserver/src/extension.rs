@@ -3,9 +3,10 @@
 use crate::{
     auth::{User, rbac::Attributes},
     encode,
-    error::ApiError,
+    error::{ApiError, FieldError},
+    meta,
     resource::{Resource, StorageKey},
-    server::Server,
+    server::{Call, Server},
     store::Key,
 };
 use jiff::Timestamp;
@@ -15,6 +16,19 @@ use serde_json::Value;
 pub trait Extension: Send {
     /// The kinds that it serves. They are kept and defaulted like those of a CustomResourceDefinition.
     fn resources(&self) -> Vec<Resource>;
+
+    /// Subresources of its own, beside the status, as discovery lists them.
+    fn subresources(&self, resource: &Resource) -> Vec<Subresource> {
+        let _ = resource;
+        Vec::new()
+    }
+
+    /// Puts in what an object has if nobody says otherwise, or refuses what cannot be read as one. It comes before anybody is
+    /// put down as the owner of a field, so that whoever creates an object owns its defaults too, as on a real server.
+    fn prepare(&self, write: &mut Write<'_>) -> Result<(), ApiError> {
+        let _ = write;
+        Ok(())
+    }
 
     /// Looks at a write before it is kept, and may change or refuse it. It sees writes of every kind.
     fn admit(&self, write: &mut Write<'_>, objects: &Objects<'_>) -> Result<(), ApiError>;
@@ -44,6 +58,27 @@ pub struct Write<'a> {
     pub user: &'a User,
     /// When.
     pub now: Timestamp,
+}
+
+impl Write<'_> {
+    /// What is wrong with the metadata. The server looks by itself after [`Extension::admit`]; an extension that has errors of
+    /// its own to tell, tells these before them.
+    pub fn metadata_errors(&self) -> Vec<FieldError> {
+        meta::validate(self.new, self.resource)
+    }
+}
+
+/// A subresource as discovery shows it.
+#[derive(Clone, Debug)]
+pub struct Subresource {
+    /// `scale`.
+    pub name: &'static str,
+    /// The kind of its bodies.
+    pub kind: &'static str,
+    /// Group and version of that kind, if they are others than those of the object.
+    pub group_version: Option<(&'static str, &'static str)>,
+    /// What can be done with it.
+    pub verbs: &'static [&'static str],
 }
 
 /// A request to a subresource.
@@ -91,5 +126,38 @@ impl Objects<'_> {
     /// Whether a user may do something.
     pub fn allowed(&self, user: &User, attributes: &Attributes<'_>) -> bool {
         self.0.authorize(user, attributes).is_ok()
+    }
+}
+
+impl Server {
+    /// Lets the extensions put in what is missing.
+    pub(crate) fn prepare(&self, call: &Call, old: Option<&Value>, new: &mut Value) -> Result<(), ApiError> {
+        let verb = if old.is_some() { "update" } else { "create" };
+        self.extensions.iter().try_for_each(|extension| extension.prepare(&mut write(call, old, new, verb)))
+    }
+
+    /// Lets the extensions see a write.
+    pub(crate) fn admit(
+        &self,
+        call: &Call,
+        old: Option<&Value>,
+        new: &mut Value,
+        verb: &'static str,
+    ) -> Result<(), ApiError> {
+        self.extensions
+            .iter()
+            .try_for_each(|extension| extension.admit(&mut write(call, old, new, verb), &Objects(self)))
+    }
+}
+
+fn write<'a>(call: &'a Call, old: Option<&'a Value>, new: &'a mut Value, verb: &'static str) -> Write<'a> {
+    Write {
+        resource: &call.resource,
+        verb,
+        subresource: &call.subresource,
+        old,
+        new,
+        user: &call.user,
+        now: call.now,
     }
 }

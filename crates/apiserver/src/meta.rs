@@ -168,6 +168,10 @@ fn validate_name(object: &Value, resource: &Resource, errors: &mut Vec<FieldErro
 
 fn validate_labels(object: &Value, errors: &mut Vec<FieldError>) {
     for (key, value) in object["metadata"]["labels"].as_object().into_iter().flatten() {
+        if key.split_once('/').is_some_and(|(_, name)| name.is_empty()) {
+            let detail = "name part must be non-empty";
+            errors.push(FieldError::new("metadata.labels", FieldErrorKind::Invalid, key.as_str(), detail));
+        }
         if !is_label_key(key) {
             errors.push(FieldError::new("metadata.labels", FieldErrorKind::Invalid, key.as_str(), KEY_RULE));
         }

@@ -8,7 +8,6 @@ use crate::{
     body::{read_applied, read_body, read_merged, read_patched, unsupported_patch},
     encode,
     error::{ApiError, FieldError, FieldErrorKind},
-    extension::{Objects, Write},
     kinds, meta, patch,
     planted::Planted,
     request::Verb,
@@ -87,6 +86,7 @@ impl Server {
             object.as_object_mut().map(|fields| fields.remove("status"));
         }
         kinds::default(&mut object, &resource);
+        self.prepare(call, None, &mut object)?;
         let api_version = resource.api_version();
         apply::update(None, &mut object, &apply_context(call, &api_version));
         kinds::prepare_create(&mut object, &resource);
@@ -113,6 +113,9 @@ impl Server {
         }
         if old.is_none() {
             self.check_name_is_free(call, &new)?;
+        } else if old == Some(&new) && !self.has(Planted::UnchangedWriteKept) {
+            // An extension has put back all that was changed.
+            return Ok((new, false));
         }
         if call.query.dry_run(call.verb.options())? && !self.has(Planted::DryRunKept) {
             return Ok((new, false));
@@ -239,6 +242,7 @@ impl Server {
         meta::keep_on_update(&mut new, old);
         self.tidy(call, &mut new, warnings)?;
         kinds::default(&mut new, &resource);
+        self.prepare(call, Some(old), &mut new)?;
         kinds::prepare_update(&mut new, old, &resource);
         if resource.is_custom() && self.changes_generation(call, &new, old) {
             let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
@@ -370,6 +374,7 @@ impl Server {
             object.as_object_mut().map(|fields| fields.remove("status"));
         }
         kinds::default(&mut object, &resource);
+        self.prepare(call, None, &mut object)?;
         kinds::prepare_create(&mut object, &resource);
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
@@ -472,31 +477,6 @@ impl Server {
             });
         }
         Err(error)
-    }
-
-    /// Lets the extensions see a write.
-    pub(crate) fn admit(
-        &mut self,
-        call: &Call,
-        old: Option<&Value>,
-        new: &mut Value,
-        verb: &'static str,
-    ) -> Result<(), ApiError> {
-        let extensions = std::mem::take(&mut self.extensions);
-        let result = extensions.iter().try_for_each(|extension| {
-            let mut write = Write {
-                resource: &call.resource,
-                verb,
-                subresource: &call.subresource,
-                old,
-                new,
-                user: &call.user,
-                now: call.now,
-            };
-            extension.admit(&mut write, &Objects(self))
-        });
-        self.extensions = extensions;
-        result
     }
 
     /// Refuses a write that was meant for another object, or for an older one.

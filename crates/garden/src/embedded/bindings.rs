@@ -20,13 +20,15 @@ pub fn admit_credentials_binding(write: &mut Write<'_>, facts: &dyn Facts) -> Re
     if write.verb == "delete" {
         return Ok(());
     }
-    label(write.new);
+    let type_ = text(write.new, "/provider/type").to_owned();
+    label(write.new, &[type_]);
     let mut errors = Vec::new();
     if let Some(old) = write.old {
         for field in ["credentialsRef", "quotas", "provider"] {
             errors.extend(immutable_struct(field, write.new.get(field), old.get(field), shown(field)));
         }
     }
+    errors.extend(write.metadata_errors());
     errors.extend(credentials_reference(&write.new["credentialsRef"]));
     let provider = text(write.new, "/provider/type");
     if provider.is_empty() {
@@ -47,7 +49,11 @@ pub fn admit_secret_binding(write: &mut Write<'_>, facts: &dyn Facts) -> Result<
     if write.verb == "delete" {
         return Ok(());
     }
-    label(write.new);
+    // Unlike a CredentialsBinding, it can be of several providers, or of none.
+    let provider = at(write.new, "/provider").map(|provider| text(provider, "/type"));
+    let types: Vec<String> =
+        provider.into_iter().flat_map(|type_| type_.split(',')).map(str::to_owned).collect();
+    label(write.new, &types);
     let mut errors = Vec::new();
     if let Some(old) = write.old {
         for field in ["secretRef", "quotas"] {
@@ -58,6 +64,7 @@ pub fn admit_secret_binding(write: &mut Write<'_>, facts: &dyn Facts) -> Result<
             errors.extend(immutable_struct("provider", new, old, shown("provider")));
         }
     }
+    errors.extend(write.metadata_errors());
     match text(write.new, "/secretRef/name") {
         "" => errors.push(required("secretRef.name", "must provide a name")),
         name => errors.extend(dns_subdomain("secretRef.name", name)),
@@ -79,14 +86,10 @@ pub fn admit_secret_binding(write: &mut Write<'_>, facts: &dyn Facts) -> Result<
 }
 
 /// Labels by which bindings of a provider are found.
-fn label(binding: &mut Value) {
-    let types: Vec<String> = text(binding, "/provider/type").split(',').map(str::to_owned).collect();
+fn label(binding: &mut Value, types: &[String]) {
     let labels = labels(binding);
     labels.retain(|name, _| !name.starts_with(PROVIDER_LABEL));
-    // Without a type the label would be the refusal, and not the missing type.
-    for type_ in types.iter().filter(|type_| !type_.is_empty()) {
-        labels.insert(format!("{PROVIDER_LABEL}{type_}"), json!("true"));
-    }
+    labels.extend(types.iter().map(|type_| (format!("{PROVIDER_LABEL}{type_}"), json!("true"))));
 }
 
 fn refuse(write: &Write<'_>, group: &str, errors: Vec<FieldError>) -> Result<(), ApiError> {

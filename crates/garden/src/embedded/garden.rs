@@ -9,7 +9,7 @@ use super::{
 use allotment_apiserver::{
     ApiError,
     error::FieldErrorKind,
-    extension::{Extension, Objects, SubresourceRequest, Write},
+    extension::{Extension, Objects, Subresource, SubresourceRequest, Write},
     resource::Resource,
     schema,
     server::Entropy,
@@ -37,14 +37,27 @@ impl Extension for Garden {
         self.resources.clone()
     }
 
-    fn admit(&self, write: &mut Write<'_>, objects: &Objects<'_>) -> Result<(), ApiError> {
-        if self
-            .resources
-            .iter()
-            .any(|ours| ours.kind == write.resource.kind && ours.group == write.resource.group)
-        {
+    fn subresources(&self, resource: &Resource) -> Vec<Subresource> {
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            (kinds::CORE, "shoots") => kubeconfig::SUBRESOURCES.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn prepare(&self, write: &mut Write<'_>) -> Result<(), ApiError> {
+        let ours = |ours: &Resource| ours.kind == write.resource.kind && ours.group == write.resource.group;
+        if self.resources.iter().any(ours) {
             well_typed(write)?;
         }
+        match (write.resource.group.as_str(), write.resource.plural.as_str(), write.subresource) {
+            (kinds::CORE, "shoots", "") => shoot::set_defaults(write.new),
+            (kinds::CORE, "internalsecrets", _) => encode_texts(write.new),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn admit(&self, write: &mut Write<'_>, objects: &Objects<'_>) -> Result<(), ApiError> {
         match (write.resource.group.as_str(), write.resource.plural.as_str()) {
             (kinds::CORE, "shoots") => shoot::admit_shoot(write, objects),
             (kinds::CORE, "projects") => project::admit_project(write, objects),
@@ -60,10 +73,7 @@ impl Extension for Garden {
                 bindings::admit_credentials_binding(write, objects)?;
                 uncounted(write.new)
             }
-            (kinds::CORE, "internalsecrets") => {
-                encode_texts(write.new);
-                uncounted(write.new)
-            }
+            (kinds::CORE, "internalsecrets") => uncounted(write.new),
             _ => Ok(()),
         }
     }

@@ -17,7 +17,7 @@ use allotment_apiserver::{
         rbac::Attributes,
     },
     error::{ApiError, FieldError, FieldErrorKind, GroupResource},
-    extension::SubresourceRequest,
+    extension::{Subresource, SubresourceRequest},
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::ByteString;
@@ -30,6 +30,22 @@ const SHORTEST_LIFE_SECONDS: i64 = 10 * 60;
 const LONGEST_LIFE_SECONDS: i64 = 24 * 60 * 60;
 /// Addresses of a Shoot that lead to its API server.
 const ADDRESSES: [&str; 4] = ["external", "internal", "wildcard-tls-seed-bound", "unmanaged"];
+
+/// As discovery lists them.
+pub(super) const SUBRESOURCES: [Subresource; 2] = [
+    Subresource {
+        name: "adminkubeconfig",
+        kind: "AdminKubeconfigRequest",
+        group_version: Some((GROUP, "v1alpha1")),
+        verbs: &["create"],
+    },
+    Subresource {
+        name: "viewerkubeconfig",
+        kind: "ViewerKubeconfigRequest",
+        group_version: Some((GROUP, "v1alpha1")),
+        verbs: &["create"],
+    },
+];
 
 /// For whom a kubeconfig is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

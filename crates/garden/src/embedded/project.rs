@@ -27,7 +27,7 @@ pub fn admit_project(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), Api
         owner(write);
     }
     let name = text(write.new, "/metadata/name").to_owned();
-    let mut errors = Vec::new();
+    let mut errors = write.metadata_errors();
     if name.len() > NAME_LIMIT_BYTES {
         errors.push(too_long("metadata.name", NAME_LIMIT_BYTES));
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const PODS_PER_NODE: i64 = 110;
 
 /// Puts in what is missing.
-pub(super) fn set(shoot: &mut Value) {
+pub(in super::super) fn set(shoot: &mut Value) {
     fill(
         shoot,
         &json!({ "spec": {

@@ -1,25 +1,29 @@
 //! The form of a Shoot: what can be said without looking at anything else (422).
 
 use super::super::{
-    json::{annotation, at, is_true, items, text},
+    json::{at, is_true, items, text},
     refusals::{
         consecutive_hyphens, dns_label, dns_subdomain, duplicate, forbidden, invalid, required, unsupported,
     },
 };
 use super::{network, operation, version::Version, workers};
-use allotment_api::gardener::names;
-use allotment_apiserver::error::FieldError;
+use allotment_apiserver::{
+    error::{FieldError, FieldErrorKind},
+    extension::Write,
+};
 use serde_json::{Value, json};
 
 /// What is said of fields that a Shoot without workers cannot have.
 pub(super) const WORKERLESS: &str = "this field should not be set for workerless Shoot clusters";
 
 /// Checks the form, in the order of gardener-apiserver.
-pub(super) fn check(shoot: &Value) -> Vec<FieldError> {
+pub(super) fn check(write: &Write<'_>) -> Vec<FieldError> {
+    let shoot = &*write.new;
     let name = text(shoot, "/metadata/name");
     let mut errors = dns_label("metadata.name", name);
+    errors.extend(write.metadata_errors().into_iter().filter(|error| error.field != "metadata.name"));
     errors.extend(consecutive_hyphens("metadata.name", name));
-    errors.extend(operation::check(annotation(shoot, names::OPERATION)));
+    errors.extend(operation::check(shoot));
     errors.extend(cloud_profile(shoot));
     errors.extend(provider(shoot));
     errors.extend(addons(shoot));
@@ -34,6 +38,7 @@ pub(super) fn check(shoot: &Value) -> Vec<FieldError> {
     }
     errors.extend(bindings(shoot));
     errors.extend(purpose(shoot));
+    errors.extend(hibernation(shoot));
     errors.extend(tolerations(shoot));
     if workers(shoot).is_empty() && at(shoot, "/spec/systemComponents").is_some() {
         errors.push(forbidden("spec.systemComponents", WORKERLESS));
@@ -46,6 +51,33 @@ pub(super) fn check(shoot: &Value) -> Vec<FieldError> {
     {
         let field = "spec.controlPlane.highAvailability.failureTolerance.type";
         errors.push(unsupported(field, kind.clone(), &["node", "zone"]));
+    }
+    errors
+}
+
+/// Schedules are cron specs, of which only the number of fields is looked at here.
+fn hibernation(shoot: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for (n, schedule) in items(shoot, "/spec/hibernation/schedules").iter().enumerate() {
+        let path = format!("spec.hibernation.schedules[{n}]");
+        let times = ["start", "end"].map(|field| (field, at(schedule, &format!("/{field}"))));
+        if times.iter().all(|(_, time)| time.is_none()) {
+            errors.push(required(format!("{path}.start/end"), "either start or end has to be provided"));
+        }
+        for (field, spec) in times.into_iter().filter_map(|(field, time)| Some((field, time?.as_str()?))) {
+            let field = format!("{path}.{field}");
+            let count = spec.split_whitespace().count();
+            if count != 5 && !spec.starts_with('@') {
+                let detail =
+                    format!("not a valid cron spec: Expected exactly 5 fields, found {count}: {spec}");
+                errors.push(invalid(field, spec, detail));
+            } else if seen.contains(&spec) {
+                errors.push(duplicate(field, spec));
+            } else {
+                seen.push(spec);
+            }
+        }
     }
     errors
 }
@@ -204,6 +236,10 @@ fn kubernetes(shoot: &Value) -> Vec<FieldError> {
         return vec![required(format!("{path}.version"), "kubernetes version must not be empty")];
     }
     let mut errors = Vec::new();
+    if Version::parse(text(shoot, "/spec/kubernetes/version")).is_none() {
+        let field = format!("{path}.kubeAPIServer.admissionPlugins");
+        errors.push(FieldError::bare(field, FieldErrorKind::Internal, "invalid semantic version"));
+    }
     let mut gone = |field: &str, words: &str| {
         if since(shoot, 35) && below(&field.replace('.', "/")).is_some() {
             let name = field.rsplit('.').next().unwrap_or_default();

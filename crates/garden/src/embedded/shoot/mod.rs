@@ -24,6 +24,7 @@ mod update;
 mod version;
 mod workers;
 
+pub(super) use defaults::set as set_defaults;
 pub(super) use deletion::must_be_confirmed;
 pub(super) use version::is_expired;
 
@@ -50,11 +51,10 @@ pub fn admit_shoot(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), ApiEr
 }
 
 fn create(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), ApiError> {
-    defaults::set(write.new);
     mutate::admit(write, facts)?;
     mutate::sync_cloud_profile(write.new, None);
     put(write.new, "/status", status::empty());
-    let mut errors = form::check(write.new);
+    let mut errors = form::check(write);
     errors.extend(deletion::force(write.new, None));
     errors.extend(deletion::finalizers_on_creation(write.new));
     refuse(write, errors)?;
@@ -64,14 +64,13 @@ fn create(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), ApiError> {
 
 fn change(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), ApiError> {
     let Some(old) = write.old else { return Ok(()) };
-    defaults::set(write.new);
     mutate::admit(write, facts)?;
     let counts = operation::counts(write.new, old);
     mutate::sync_cloud_profile(write.new, Some(old));
     let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + i64::from(counts);
     write.new["metadata"]["generation"] = json!(generation);
     let mut errors = update::check(write.new, old);
-    errors.extend(form::check(write.new));
+    errors.extend(form::check(write));
     errors.extend(deletion::force(write.new, Some(old)));
     refuse(write, errors)?;
     references::check(write, facts)?;

@@ -35,11 +35,42 @@ fn split(annotation: &str) -> Vec<&str> {
     annotation.split(';').map(str::trim).filter(|operation| !operation.is_empty()).collect()
 }
 
+/// What is completed by an operation: how a refusal calls it, and where the status says how far it is.
+const COMPLETED: [(&str, &str, &[&str]); 4] = [
+    ("rotate-ca-complete", "CA rotation", &["certificateAuthorities"]),
+    ("rotate-serviceaccount-key-complete", "service account key rotation", &["serviceAccountKey"]),
+    ("rotate-etcd-encryption-key-complete", "ETCD encryption key rotation", &["etcdEncryptionKey"]),
+    (
+        "rotate-credentials-complete",
+        "rotation of all credentials",
+        &["certificateAuthorities", "serviceAccountKey"],
+    ),
+];
+
 /// Checks the annotation.
-pub(super) fn check(annotation: &str) -> Option<FieldError> {
+pub(super) fn check(shoot: &Value) -> Vec<FieldError> {
+    let operations = split(annotation(shoot, names::OPERATION));
+    if let Some(error) = known(&operations) {
+        return vec![error];
+    }
     let field = format!("metadata.annotations[{}]", names::OPERATION);
-    let operations = split(annotation);
-    for operation in &operations {
+    let mut errors = Vec::new();
+    for (operation, words, rotations) in COMPLETED {
+        for rotation in rotations.iter().filter(|_| operations.contains(&operation)) {
+            let phase = format!("credentials/rotation/{rotation}/phase");
+            if text(shoot, &format!("/status/{phase}")) != "Prepared" {
+                let phase = phase.replace('/', ".");
+                let detail = format!("cannot complete {words} if .status.{phase} is not 'Prepared'");
+                errors.push(forbidden(field.as_str(), detail));
+            }
+        }
+    }
+    errors
+}
+
+fn known(operations: &[&str]) -> Option<FieldError> {
+    let field = format!("metadata.annotations[{}]", names::OPERATION);
+    for operation in operations {
         let for_workers =
             operation.starts_with("rotate-rollout-workers") || operation.starts_with("rollout-workers");
         if !OPERATIONS.contains(operation) && !for_workers && *operation != "rotate-ssh-keypair" {
