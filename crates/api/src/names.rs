@@ -35,8 +35,16 @@ pub mod tenant {
     pub const INSTANCE_ID: &str = "instanceid";
 }
 
+/// Labels that we put on objects of others.
+pub mod label {
+    /// On a Shoot: the UID of the SubscriptionRequest whose account it is in. A Shoot without it is foreign.
+    pub const SUBSCRIPTION_REQUEST: &str = "allotment.dev/subscription-request";
+}
+
 /// Annotations that people set.
 pub mod annotation {
+    /// On a pool entry: why its account takes no new clusters. Removing it lifts the quarantine.
+    pub const QUARANTINE: &str = "allotment.dev/quarantine";
     /// On a Cluster: reconcile now.
     pub const RECONCILE: &str = "allotment.dev/reconcile";
     /// On a Cluster: leave it alone.

@@ -1,4 +1,8 @@
 //! The shell of Allotment. Per kind: `observe` (all reads), a decision of `allotment-core`, `act` (all writes), and the
 //! status from what was applied; beside them the ledger, leases, metrics and the web pages. Never a decision.
 //!
-//! The operators land here one by one; ARCHITECTURE.md says which are there.
+//! | room | what is there |
+//! |---|---|
+//! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
+
+pub mod runtime;

@@ -2,17 +2,21 @@
 
 mod account;
 mod decide;
+mod entry;
 pub mod key;
 mod limits;
 mod names;
 mod queue;
+mod step;
 
 #[cfg(test)]
 mod tests;
 
 pub use account::{Candidate, Holding};
 pub use decide::{Answer, Choice, Dedicated, Lack, Question, decide};
+pub use entry::Entry;
 pub use key::{LabelKeys, PoolKey};
 pub use limits::{Accounts, Limit, MultiAccount};
 pub use names::{AccountName, Epoch, RequestUid, Tenant};
 pub use queue::{Waiting, ahead_of, in_turns};
+pub use step::{REFUSED, Row, Shoots, Step, View, account_step};
