@@ -37,6 +37,8 @@ enum Chore {
     Definition(String),
     /// Put together the aggregated roles.
     AggregateRoles,
+    /// See whether the account of a Secret with a token is still there.
+    AccountSecret(Key),
 }
 
 /// What is to be done, and who depends on whom.
@@ -78,7 +80,8 @@ impl Server {
             Chore::CheckDependents(id) => self.check_dependents(&id, now),
             Chore::Namespace(name) => self.tend_namespace(&name, now),
             Chore::Definition(name) => self.tend_definition(&name, now),
-            Chore::AggregateRoles => self.aggregate_roles(),
+            Chore::AggregateRoles => self.aggregate_roles(now),
+            Chore::AccountSecret(key) => self.check_account_of(&key, now),
         }
         true
     }
@@ -97,6 +100,14 @@ impl Server {
             ("", "namespaces") => self.chores.push(Chore::Namespace(key.name.to_string())),
             ("apiextensions.k8s.io", "customresourcedefinitions") => {
                 self.chores.push(Chore::Definition(key.name.to_string()));
+            }
+            ("", "secrets") if object.is_some_and(|object| object["type"] == kinds::ACCOUNT_TOKEN) => {
+                self.chores.push(Chore::AccountSecret(key.clone()));
+            }
+            ("", "serviceaccounts") if object.is_none() => {
+                for key in self.secrets_of(key) {
+                    self.chores.push(Chore::AccountSecret(key));
+                }
             }
             ("rbac.authorization.k8s.io", "clusterroles") => self.chores.push(Chore::AggregateRoles),
             _ => {}
@@ -342,7 +353,31 @@ impl Server {
         }
     }
 
-    fn aggregate_roles(&mut self) {
+    /// The Secrets that hold tokens of an account.
+    fn secrets_of(&self, account: &Key) -> Vec<Key> {
+        let of_account = |secret: &Value| {
+            secret["type"] == kinds::ACCOUNT_TOKEN && kinds::account_of(secret) == &*account.name
+        };
+        let secrets = self.store.list(&core("secrets"), Some(&account.namespace), None);
+        secrets
+            .filter(|(_, stored)| encode::read(&stored.bytes).is_ok_and(|secret| of_account(&secret)))
+            .map(|(key, _)| key.clone())
+            .collect()
+    }
+
+    /// A Secret with a token goes when its account is not there.
+    fn check_account_of(&mut self, key: &Key, now: Timestamp) {
+        let id = ObjectId { kind: core("secrets"), key: key.clone() };
+        let Some(secret) = self.object(&id).filter(|secret| !meta::is_deleting(secret)) else { return };
+        let account = Key::new(&key.namespace, kinds::account_of(&secret));
+        if self.store.get(&core("serviceaccounts"), &account).is_none()
+            && let Some(resource) = self.resource_of(&id)
+        {
+            self.delete_quietly(&resource, secret, false, now);
+        }
+    }
+
+    fn aggregate_roles(&mut self, now: Timestamp) {
         let kind = StorageKey { group: rbac::GROUP.to_owned(), plural: "clusterroles".to_owned() };
         let stale: Vec<(String, Value)> = self
             .rbac
@@ -352,8 +387,24 @@ impl Server {
             .collect();
         for (name, rules) in stale {
             let id = ObjectId { kind: kind.clone(), key: Key::new("", &name) };
-            if let (Some(mut role), Some(resource)) = (self.object(&id), self.resource_of(&id)) {
-                role["rules"] = rules;
+            let (Some(role), Some(resource)) = (self.object(&id), self.resource_of(&id)) else { continue };
+            let applied = json!({
+                "apiVersion": resource.api_version(), "kind": resource.kind,
+                "metadata": { "name": name }, "rules": rules,
+            });
+            let api_version = resource.api_version();
+            let context = apply::Context {
+                schema: &resource.schema,
+                api_version: &api_version,
+                kind: &resource.kind,
+                manager: "clusterrole-aggregation-controller",
+                subresource: "",
+                now,
+                ignored: apply::FieldSet::default(),
+                empty: kinds::empty(&resource),
+            };
+            // What is stored fits its schema, and by force nobody is in the way.
+            if let Ok(role) = apply::apply(Some(&role), &applied, &context, true) {
                 self.keep_quietly(&resource, role);
             }
         }
@@ -370,6 +421,10 @@ impl Server {
             None => self.rbac.remove(kind, &key.namespace, &key.name),
         }
     }
+}
+
+fn core(plural: &str) -> StorageKey {
+    StorageKey { group: String::new(), plural: plural.to_owned() }
 }
 
 fn remove_finalizer(object: &mut Value, finalizer: &str) {

@@ -147,7 +147,7 @@ impl Server {
             "/openapi/v3" => Ok(Answer::value(200, &self.openapi_index())),
             path => match path.strip_prefix("/openapi/v3/") {
                 Some(place) => self.openapi(place).map(|document| Answer::value(200, &document)),
-                None => Err(ApiError::no_such_path()),
+                None => Err(ApiError::page_not_found()),
             },
         }
     }

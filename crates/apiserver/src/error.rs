@@ -91,6 +91,16 @@ impl ApiError {
         error
     }
 
+    /// 404: no part of the server answers for such paths, so there is no `Status` either.
+    pub fn page_not_found() -> Self {
+        Self::new(404, "", "404 page not found\n".to_owned())
+    }
+
+    /// Whether it is said in plain text.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.code == 404 && self.reason.is_empty()
+    }
+
     /// 409: there is one already.
     pub fn already_exists(what: GroupResource<'_>, name: &str) -> Self {
         Self::new(409, "AlreadyExists", format!("{what} {name:?} already exists")).about(what, name)
@@ -117,6 +127,11 @@ impl ApiError {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(what, name, why)
+    }
+
+    /// 406: nothing is served in a form that the client takes.
+    pub fn not_acceptable(message: impl Into<String>) -> Self {
+        Self::new(406, "NotAcceptable", message.into())
     }
 
     /// 409: fields belong to other managers.

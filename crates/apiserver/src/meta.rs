@@ -1,6 +1,7 @@
 //! The rules that every object's metadata keeps.
 
 use crate::{
+    apply::go,
     error::{ApiError, FieldError, FieldErrorKind},
     resource::Resource,
     selector::{is_dns_label, is_dns_subdomain, is_label_key, is_name_part},
@@ -134,12 +135,28 @@ pub(crate) fn validate(object: &Value, resource: &Resource) -> Vec<FieldError> {
 }
 
 fn validate_name(object: &Value, resource: &Resource, errors: &mut Vec<FieldError>) {
+    let prefix = text(object, "generateName");
+    if !prefix.is_empty() {
+        // A prefix may end in what a name may not end in.
+        let checked = match prefix.strip_suffix('-') {
+            Some(start) if !start.is_empty() => format!("{start}a"),
+            _ => prefix.to_owned(),
+        };
+        check_name(&checked, prefix, "metadata.generateName", resource, errors);
+    }
     let name = text(object, "name");
-    let invalid = |detail: &str| FieldError::new("metadata.name", FieldErrorKind::Invalid, name, detail);
     if name.is_empty() {
         let detail = "name or generateName is required";
         errors.push(FieldError::bare("metadata.name", FieldErrorKind::Required, detail));
-    } else if resource.group == "rbac.authorization.k8s.io" || resource.plural == "events" {
+        return;
+    }
+    check_name(name, name, "metadata.name", resource, errors);
+}
+
+/// Checks a name as the kind wants it. What is shown may differ from what is checked.
+fn check_name(name: &str, shown: &str, field: &str, resource: &Resource, errors: &mut Vec<FieldError>) {
+    let invalid = |detail: &str| FieldError::new(field, FieldErrorKind::Invalid, shown, detail);
+    if resource.group == "rbac.authorization.k8s.io" || resource.plural == "events" {
         if matches!(name, "." | "..") {
             errors.push(invalid(&format!("may not be '{name}'")));
         }
@@ -223,19 +240,16 @@ fn validate_owners(object: &Value, errors: &mut Vec<FieldError>) {
             }
         }
         if owner["controller"] == json!(true) {
-            controllers.push(owner["name"].as_str().unwrap_or_default());
+            let text = |field: &str| owner[field].as_str().unwrap_or_default();
+            controllers.push(format!("{}/{}", text("kind"), text("name")));
         }
     }
     if let [first, second, ..] = controllers.as_slice() {
+        let shown = go::owners(&object["metadata"]["ownerReferences"]);
         let detail = format!(
-            "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
+            "{shown}: Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
         );
-        errors.push(FieldError::new(
-            "metadata.ownerReferences",
-            FieldErrorKind::Invalid,
-            object["metadata"]["ownerReferences"].clone(),
-            detail,
-        ));
+        errors.push(FieldError::bare("metadata.ownerReferences", FieldErrorKind::Invalid, detail));
     }
 }
 
@@ -295,17 +309,16 @@ pub(crate) fn drop_empty(object: &mut Value) {
     }
 }
 
-/// Of several references to one owner only the first is kept, with a warning.
+/// Of several references that are the same only the first is kept, with a warning.
 pub(crate) fn merge_owners(object: &mut Value) -> Option<String> {
     let owners = metadata(object).get_mut("ownerReferences")?.as_array_mut()?;
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: Vec<Value> = Vec::new();
     let mut twice: Vec<String> = Vec::new();
     owners.retain(|owner| {
-        let uid = owner["uid"].as_str().unwrap_or_default().to_owned();
-        let known = !uid.is_empty() && seen.contains(&uid);
+        let known = seen.contains(owner);
         match known {
-            true => twice.push(uid),
-            false => seen.push(uid),
+            true => twice.push(owner["uid"].as_str().unwrap_or_default().to_owned()),
+            false => seen.push(owner.clone()),
         }
         !known
     });

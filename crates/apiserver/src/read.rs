@@ -210,6 +210,7 @@ fn selectors(call: &Call) -> Result<(LabelSelector, FieldSelector), ApiError> {
 
 /// Refuses options of a list or watch that do not go together, all at once.
 fn check_options(call: &Call) -> Result<(), ApiError> {
+    call.query.number("timeoutSeconds")?;
     const MATCH: &str = "resourceVersionMatch";
     let option = |name: &str| call.query.get(name).unwrap_or_default();
     let (version, wanted) = (option("resourceVersion"), option(MATCH));

@@ -6,6 +6,7 @@ use crate::{
         self,
         token::{Found, Issued, TokenError},
     },
+    body::{read_as, read_body},
     encode,
     error::ApiError,
     extension::{Objects, SubresourceRequest},
@@ -27,9 +28,9 @@ impl Server {
     /// Answers a review: it is not kept.
     pub(crate) fn review(&mut self, call: &Call) -> Result<Answer, ApiError> {
         if call.verb != Verb::Create {
-            return Err(ApiError::method_not_allowed(call.resource.group_resource(), call.verb.as_str()));
+            return Err(ApiError::no_such_method());
         }
-        let mut body: Value = read_json(call)?;
+        let mut body = read_body(call)?;
         track(call, &mut body, &call.resource.api_version(), &call.resource.kind);
         let answer = match call.resource.kind.as_str() {
             "TokenReview" => self
@@ -66,6 +67,9 @@ impl Server {
                 match answer {
                     Some(answer) => answer.map(|value| Some(Answer::value(201, &value))),
                     None if is_known(call) => Err(ApiError::no_such_method()),
+                    None if call.resource.from_definition => {
+                        Err(ApiError::not_found(call.resource.group_resource(), &call.name))
+                    }
                     None => Err(ApiError::no_such_path()),
                 }
             }
@@ -79,7 +83,7 @@ impl Server {
             let stored = self.store.get(&secrets, &Key::new(&call.namespace, name))?;
             Some(meta::text(&encode::read(&stored.bytes).ok()?, "uid").to_owned())
         };
-        let mut body = read_json(call)?;
+        let mut body = read_as(call, &kinds::token_request())?;
         if body["spec"]["expirationSeconds"].is_null() {
             body["spec"]["expirationSeconds"] = json!(DEFAULT_TOKEN_SECONDS);
         }
@@ -107,7 +111,7 @@ impl Server {
 
     fn finalize_namespace(&mut self, call: &Call) -> Result<Answer, ApiError> {
         let mut namespace = encode::read(&self.stored(call)?.bytes.clone())?;
-        let body: Value = read_json(call)?;
+        let body = read_body(call)?;
         namespace["spec"] = body["spec"].clone();
         if kinds::has_own_finalizers(&namespace, &call.resource) || !meta::is_deleting(&namespace) {
             let kept = self.keep(&call.resource.clone(), namespace)?;
@@ -143,14 +147,10 @@ fn track(call: &Call, body: &mut Value, api_version: &str, kind: &str) {
         ignored: apply::FieldSet::default(),
         empty: Some(&empty),
     };
-    if !body["spec"].is_object() {
-        body["spec"] = json!({});
+    match &mut body["spec"] {
+        // An empty list is the same as none.
+        Value::Object(spec) => spec.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty())),
+        spec => *spec = json!({}),
     }
     apply::update(None, body, &context);
-}
-
-fn read_json(call: &Call) -> Result<Value, ApiError> {
-    serde_json::from_slice(&call.body).map_err(|error| {
-        ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
-    })
 }

@@ -93,6 +93,15 @@ impl Answer {
 
     /// A refusal.
     pub fn refusal(error: &ApiError) -> Self {
+        if error.is_plain() {
+            return Self::Now(Reply {
+                code: error.code,
+                body: Bytes::from(error.message.clone()),
+                content_type: "text/plain; charset=utf-8",
+                warnings: Vec::new(),
+                retry_after_seconds: None,
+            });
+        }
         let retry_after_seconds = error.details.as_ref().and_then(|details| details.retry_after_seconds);
         let body = Bytes::from(error.to_status().to_string());
         Self::Now(Reply {
@@ -125,6 +134,13 @@ pub(crate) struct Call {
     pub(crate) now: Timestamp,
 }
 
+impl Call {
+    /// Whether it is a server-side apply.
+    pub(crate) fn is_apply(&self) -> bool {
+        self.verb == Verb::Patch && self.content_type.starts_with("application/apply-patch")
+    }
+}
+
 impl Server {
     /// Answers one request.
     ///
@@ -132,7 +148,14 @@ impl Server {
     /// otherwise a bearer token decides, and otherwise it is `system:anonymous`. Nothing in a request can end the server:
     /// what is wrong with it is in the answer.
     pub fn handle(&mut self, request: Request<Bytes>, caller: Option<User>, now: Timestamp) -> Answer {
-        self.answer(request, caller, now).unwrap_or_else(|error| Answer::refusal(&error))
+        let head = request.method() == Method::HEAD;
+        let mut answer = self.answer(request, caller, now).unwrap_or_else(|error| Answer::refusal(&error));
+        if let Answer::Now(reply) = &mut answer
+            && head
+        {
+            reply.body = Bytes::new();
+        }
+        answer
     }
 
     /// Answers a read as it would have been answered so many revisions ago, as far as the history goes back. A client that
@@ -175,7 +198,7 @@ impl Server {
                 let user = self.act_as(user, &parts.headers, &attributes)?;
                 self.authorize(&user, &attributes)?;
                 if parts.method != Method::GET && parts.method != Method::HEAD {
-                    return Err(ApiError::no_such_path());
+                    return Err(ApiError::page_not_found());
                 }
                 self.discover(&other, header_text(&parts.headers, header::ACCEPT))
             }
@@ -196,13 +219,13 @@ impl Server {
         body: Bytes,
         now: Timestamp,
     ) -> Result<Call, ApiError> {
-        let verb = Verb::of(method, &route, &query).ok_or_else(ApiError::no_such_path)?;
+        let verb = Verb::of(method, &route, &query);
         let ResourceRoute { group, version, namespace, plural, name, subresource } = route;
         // Who may not do it does not learn whether it is there.
         // A namespace is in itself, as far as rights go.
         let is_namespace = group.is_empty() && plural == "namespaces";
         let attributes = Attributes {
-            verb: verb.as_str(),
+            verb: verb.map_or("", Verb::as_str),
             group: &group,
             resource: &plural,
             subresource: &subresource,
@@ -212,12 +235,18 @@ impl Server {
         };
         let user = self.act_as(user, headers, &attributes)?;
         self.authorize(&user, &attributes)?;
-        let resource =
-            self.kinds.get(&group, &version, &plural).cloned().ok_or_else(ApiError::no_such_path)?;
-        if !namespace.is_empty() && !resource.namespaced {
-            return Err(ApiError::no_such_path());
+        let nothing = || self.nothing_at(&group);
+        let resource = self.kinds.get(&group, &version, &plural).cloned().ok_or_else(nothing)?;
+        let everywhere =
+            name.is_empty() && !resource.from_definition || matches!(verb, Some(Verb::List | Verb::Watch));
+        if resource.namespaced == namespace.is_empty() && !(resource.namespaced && everywhere) {
+            return Err(nothing());
         }
+        let Some(verb) = verb.filter(|_| *method != Method::HEAD || resource.from_definition) else {
+            return Err(ApiError::no_such_method());
+        };
         let accept = header_text(headers, header::ACCEPT);
+        check_accept(accept, &resource, verb)?;
         Ok(Call {
             verb,
             resource,
@@ -232,6 +261,12 @@ impl Server {
             body,
             now,
         })
+    }
+
+    /// What is said of a path in a group. Groups of definitions are nobody's as long as there is no definition.
+    fn nothing_at(&self, group: &str) -> ApiError {
+        let built_in = |kind: &Arc<Resource>| kind.group == group && !kind.from_definition;
+        if self.kinds.all().any(built_in) { ApiError::no_such_path() } else { ApiError::page_not_found() }
     }
 
     fn dispatch(&mut self, call: &Call) -> Result<Answer, ApiError> {
@@ -342,6 +377,36 @@ impl Server {
         }
         self.extensions.push(extension);
     }
+}
+
+/// Refuses a client that takes nothing that a real server has to offer.
+fn check_accept(accept: &str, resource: &Resource, verb: Verb) -> Result<(), ApiError> {
+    const OFFERED: [&str; 3] =
+        ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+    let taken = |clause: &str| {
+        let media_type = clause.split(';').next().unwrap_or_default().trim();
+        matches!(media_type, "" | "*" | "*/*" | "application/*") || OFFERED.contains(&media_type)
+    };
+    if accept.split(',').any(taken) {
+        return Ok(());
+    }
+    let offered = OFFERED.join(", ");
+    if resource.from_definition {
+        return Err(ApiError::not_acceptable(format!(
+            "only the following media types are accepted: {offered}"
+        )));
+    }
+    let streams = match verb {
+        Verb::List | Verb::Watch => {
+            ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+        }
+        _ => "",
+    };
+    let mut error = ApiError::not_acceptable(format!(
+        "406: Not Acceptable\n\nAvailable representations: {offered}{streams}"
+    ));
+    error.details = Some(Box::default());
+    Err(error)
 }
 
 fn header_text(headers: &HeaderMap, name: header::HeaderName) -> &str {

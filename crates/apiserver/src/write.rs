@@ -5,7 +5,8 @@
 
 use crate::{
     apply,
-    body::{read_applied, read_body, read_merged, read_patched, unsupported_patch},
+    auth::rbac::Attributes,
+    body::{media_type, read_applied, read_body, read_merged, read_patched, unsupported_patch},
     encode,
     error::{ApiError, FieldError, FieldErrorKind},
     kinds, meta, patch,
@@ -93,6 +94,7 @@ impl Server {
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
         }
+        warnings.extend(kinds::warnings(&object, &resource));
         self.finish(call, None, object)
     }
 
@@ -112,6 +114,7 @@ impl Server {
             return Err(ApiError::invalid(&resource.group, &resource.kind, name, errors));
         }
         if old.is_none() {
+            self.check_may_create(call)?;
             self.check_name_is_free(call, &new)?;
         } else if old == Some(&new) && !self.has(Planted::UnchangedWriteKept) {
             // An extension has put back all that was changed.
@@ -122,6 +125,23 @@ impl Server {
         }
         let kept = self.keep(&resource, new)?;
         Ok((kept, true))
+    }
+
+    /// Whoever creates by a patch or an update needs the right to create, too.
+    fn check_may_create(&self, call: &Call) -> Result<(), ApiError> {
+        if call.verb == Verb::Create {
+            return Ok(());
+        }
+        let attributes = Attributes {
+            verb: Verb::Create.as_str(),
+            group: &call.resource.group,
+            resource: &call.resource.plural,
+            subresource: &call.subresource,
+            namespace: &call.namespace,
+            name: &call.name,
+            path: None,
+        };
+        self.authorize(&call.user, &attributes)
     }
 
     fn check_name_is_free(&self, call: &Call, object: &Value) -> Result<(), ApiError> {
@@ -174,9 +194,7 @@ impl Server {
     }
 
     pub(crate) fn update(&mut self, call: &Call) -> Result<Answer, ApiError> {
-        if call.name.is_empty() {
-            return Err(ApiError::no_such_method());
-        }
+        wants_name(call)?;
         check_options(call)?;
         let body = read_body(call)?;
         meta::check_identity(&body, &call.resource, &call.namespace, &call.name)?;
@@ -186,18 +204,6 @@ impl Server {
             return self.create_by_update(call, body, &mut warnings);
         };
         let old = self.read_as(call, &stored.bytes.clone())?;
-        let version = meta::text(&body, "resourceVersion");
-        if version.is_empty() && kinds::wants_version(&call.resource) {
-            let detail = "must be specified for an update";
-            let error =
-                FieldError::new("metadata.resourceVersion", FieldErrorKind::Invalid, json!(0), detail);
-            return Err(ApiError::invalid(
-                &call.resource.group,
-                &call.resource.plural,
-                &call.name,
-                vec![error],
-            ));
-        }
         let new = self.change(call, &old, body, &mut warnings, Ownership::Track)?;
         Ok(Answer::json(200, encode_for(call, &new)?).with_warnings(warnings))
     }
@@ -260,6 +266,7 @@ impl Server {
         if meta::is_deleting(old) && meta::finalizers(&new).is_empty() {
             return self.finish_deletion(call, old, new);
         }
+        warnings.extend(kinds::warnings(&new, &resource));
         self.finish(call, Some(old), new).map(|(kept, _)| kept)
     }
 
@@ -278,17 +285,14 @@ impl Server {
     }
 
     pub(crate) fn patch(&mut self, call: &Call) -> Result<Answer, ApiError> {
-        if call.name.is_empty() {
-            return Err(ApiError::no_such_method());
-        }
+        wants_name(call)?;
         check_options(call)?;
-        if call.query.get("force").is_some() && !call.content_type.starts_with("application/apply-patch") {
+        if call.query.get("force").is_some() && !call.is_apply() {
             let detail = "may not be specified for non-apply patch";
             let error = FieldError::bare("force", FieldErrorKind::Forbidden, detail);
             return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", vec![error]));
         }
-        let media_type = call.content_type.split(';').next().unwrap_or_default().trim();
-        if media_type.starts_with("application/apply-patch") {
+        if call.is_apply() {
             return self.server_side_apply(call);
         }
         let stored = self.stored(call)?.bytes.clone();
@@ -298,7 +302,7 @@ impl Server {
             FieldValidation::Warn | FieldValidation::Strict => patch::Decoding::Checked,
         };
         let resource = &call.resource;
-        let new = match media_type {
+        let new = match media_type(call) {
             "application/json-patch+json" => {
                 let patched = patch::json::apply(&old, &patch::json::decode(&call.body, decoding)?)?;
                 read_patched(patched, &old, resource)?
@@ -327,7 +331,6 @@ impl Server {
             return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", vec![error]));
         }
         let applied = read_applied(call)?;
-        check_type(call, &applied)?;
         meta::check_identity(&applied, &call.resource, &call.namespace, &call.name)?;
         let mut warnings = Vec::new();
         let wanted = applied;
@@ -379,6 +382,7 @@ impl Server {
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
         }
+        warnings.extend(kinds::warnings(&object, &resource));
         let (created, _) = self.finish(call, None, object)?;
         Ok(Answer::json(201, encode_for(call, &created)?).with_warnings(warnings))
     }
@@ -389,7 +393,11 @@ impl Server {
         meta::drop_empty(object);
         warnings.extend(meta::merge_owners(object));
         if call.resource.is_custom() && !self.has(Planted::DefaultsLeftOut) {
-            schema::default(&call.resource.schema, object);
+            match call.is_apply() {
+                // What is applied is never read again, so its nulls stay.
+                true => schema::fill(&call.resource.schema, object),
+                false => schema::default(&call.resource.schema, object),
+            }
         }
         Ok(())
     }
@@ -494,6 +502,12 @@ impl Server {
             );
             return Err(ApiError::conflict(what, &call.name, why));
         }
+        if call.verb == Verb::Update && version.is_empty() && kinds::wants_version(&call.resource) {
+            let detail = "must be specified for an update";
+            let field = "metadata.resourceVersion";
+            let error = FieldError::new(field, FieldErrorKind::Invalid, json!(0), detail);
+            return Err(ApiError::invalid(what.group, what.resource, &call.name, vec![error]));
+        }
         let deleted_at = meta::text(new, "deletionTimestamp");
         if !deleted_at.is_empty() && meta::text(old, "deletionTimestamp").is_empty() {
             return Err(immutable(call, "metadata.deletionTimestamp", deleted_at));
@@ -595,6 +609,15 @@ fn check_options(call: &Call) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// A path of all objects cannot be changed.
+fn wants_name(call: &Call) -> Result<(), ApiError> {
+    match (call.name.as_str(), call.resource.from_definition) {
+        ("", true) => Err(ApiError::bad_request("name must be provided")),
+        ("", false) => Err(ApiError::no_such_method()),
+        _ => Ok(()),
+    }
+}
+
 /// What changes an object has to name it.
 fn check_named(call: &Call, object: &Value) -> Result<(), ApiError> {
     if !meta::text(object, "name").is_empty() {
@@ -604,21 +627,6 @@ fn check_named(call: &Call, object: &Value) -> Result<(), ApiError> {
         "the name of the object ({} based on URL) was undeterminable: name must be provided",
         call.name
     )))
-}
-
-/// What is applied has to be of the kind that the path names.
-fn check_type(call: &Call, applied: &Value) -> Result<(), ApiError> {
-    let text = |field: &str| applied[field].as_str().unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    // What says nothing at all is refused in other words.
-    if kind.is_empty() || api_version.is_empty() {
-        return Ok(());
-    }
-    if kind == call.resource.kind && api_version == call.resource.api_version() {
-        return Ok(());
-    }
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    Err(ApiError::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")))
 }
 
 /// Unknown fields, where the client wants to hear of them.

@@ -92,6 +92,26 @@ pub(crate) fn syntax(value: &Value) -> String {
     }
 }
 
+/// Owner references as JSON, in the order in which Go declares their fields.
+pub(crate) fn owners(list: &Value) -> String {
+    const FIELDS: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    in_order_each(list, &FIELDS)
+}
+
+/// A list of objects as JSON, their fields in this order.
+pub(crate) fn in_order_each(list: &Value, order: &[&str]) -> String {
+    let items = list.as_array().into_iter().flatten();
+    let items = items.map(|item| in_order(item, order, |_, value| json(value)));
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}
+
+/// An object as JSON, its fields in this order.
+pub(crate) fn in_order(object: &Value, order: &[&str], show: impl Fn(&str, &Value) -> String) -> String {
+    let fields = order.iter().filter_map(|field| Some((field, object.get(*field)?)));
+    let fields = fields.map(|(field, value)| format!("\"{field}\":{}", show(field, value)));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+}
+
 /// The type of a value as `%T` prints it.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {

@@ -98,7 +98,8 @@ pub(crate) fn read_applied(call: &Call) -> Result<Value, ApiError> {
     Ok(value)
 }
 
-fn media_type(call: &Call) -> &str {
+/// What the body of a request is said to be.
+pub(crate) fn media_type(call: &Call) -> &str {
     call.content_type.split(';').next().unwrap_or_default().trim()
 }
 
@@ -201,19 +202,22 @@ fn check_kind(object: &Value, resource: &Resource, body: &[u8]) -> Result<(), Wr
     }
     let unfit =
         |why: String| Err(Wrong::Unfit { kind: kind.to_owned(), version: api_version.to_owned(), why });
-    if !api_version.is_empty() && api_version != expected {
-        return unfit(format!(
-            "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
-        ));
+    let api_version = if api_version.is_empty() { &expected } else { api_version };
+    let kind = if kind.is_empty() { wanted } else { kind };
+    if (api_version, kind) == (&expected, wanted) {
+        return Ok(());
     }
-    if !kind.is_empty() && kind != wanted {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    if version == "v1" && shape::of(group, kind).is_some() {
         let group = match resource.group.as_str() {
             "" => "core",
             group => group.split('.').next().unwrap_or_default(),
         };
-        return unfit(format!("converting ({api_version}.{kind}) to ({group}.{wanted}): unknown conversion"));
+        return unfit(format!("converting ({version}.{kind}) to ({group}.{wanted}): unknown conversion"));
     }
-    Ok(())
+    unfit(format!(
+        "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+    ))
 }
 
 /// An object after a patch as a refusal shows it: a part that the patch leaves alone is as a real server writes it.
@@ -252,37 +256,26 @@ fn metadata_in_order(metadata: &Value) -> String {
         "finalizers",
         "managedFields",
     ];
-    const OWNER: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
     const MANAGER: [&str; 7] =
         ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
-    in_order(metadata, &FIELDS, |field, value| {
-        let of_items: &[&str] = match field {
-            "ownerReferences" => &OWNER,
-            "managedFields" => &MANAGER,
-            _ => return go::json(value),
-        };
-        let items = value.as_array().into_iter().flatten();
-        let items = items.map(|item| in_order(item, of_items, |_, value| go::json(value)));
-        format!("[{}]", items.collect::<Vec<_>>().join(","))
+    go::in_order(metadata, &FIELDS, |field, value| match field {
+        "ownerReferences" => go::owners(value),
+        "managedFields" => go::in_order_each(value, &MANAGER),
+        _ => go::json(value),
     })
 }
 
-fn in_order(object: &Value, order: &[&str], show: impl Fn(&str, &Value) -> String) -> String {
-    let fields = order.iter().filter_map(|field| Some((field, object.get(*field)?)));
-    let fields = fields.map(|(field, value)| format!("\"{field}\":{}", show(field, value)));
-    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
-}
-
 pub(crate) fn unsupported_patch(call: &Call) -> ApiError {
-    let supported = match call.resource.is_custom() {
-        true => "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
-        false => {
-            "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"
-        }
-    };
-    ApiError::unsupported_media_type(format!(
-        "the body of the request was in an unknown format - accepted media types include: {supported}"
-    ))
+    if call.resource.from_definition {
+        return ApiError::unsupported_media_type(
+            "the body of the request was in an unknown format - accepted media types include: \
+             application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        );
+    }
+    // Refused before anybody looks at what is asked for.
+    let mut error = ApiError::unsupported_media_type("415: Unsupported Media Type");
+    error.details = Some(Box::default());
+    error
 }
 
 #[cfg(test)]

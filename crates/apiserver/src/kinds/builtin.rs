@@ -69,6 +69,11 @@ const ROWS: [Row; 18] = [
     review("authentication.k8s.io", "TokenReview", "tokenreviews", false),
 ];
 
+/// What is asked of `serviceaccounts/token`: a kind without a path of its own.
+pub(crate) fn token_request() -> Resource {
+    resource(&review("authentication.k8s.io", "TokenRequest", "tokenrequests", true))
+}
+
 /// The kinds.
 pub(crate) fn resources() -> Vec<Resource> {
     ROWS.iter().map(resource).collect()

@@ -6,7 +6,9 @@ pub(crate) mod event;
 mod namespace;
 mod plain;
 
+pub(crate) use builtin::token_request;
 pub(crate) use namespace::namespaces;
+pub(crate) use plain::{ACCOUNT_TOKEN, account_of};
 
 use crate::{
     auth::rbac,
@@ -122,8 +124,16 @@ pub(crate) fn default(object: &mut Value, resource: &Resource) {
 pub(crate) fn prepare_create(object: &mut Value, resource: &Resource) {
     match place(resource) {
         ("", "namespaces") => namespace::prepare_create(object),
+        (rbac::GROUP, "roles" | "clusterroles") => null_if_empty(object, "rules"),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare_create(object),
         _ => {}
+    }
+}
+
+/// A list that is always shown, and kept in a form that does not tell none from empty.
+fn null_if_empty(object: &mut Value, field: &str) {
+    if object[field].as_array().is_none_or(Vec::is_empty) {
+        object[field] = Value::Null;
     }
 }
 
@@ -131,6 +141,7 @@ pub(crate) fn prepare_create(object: &mut Value, resource: &Resource) {
 pub(crate) fn prepare_update(object: &mut Value, old: &Value, resource: &Resource) {
     match place(resource) {
         ("", "namespaces") => namespace::prepare_update(object, old),
+        (rbac::GROUP, "roles" | "clusterroles") => null_if_empty(object, "rules"),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare_update(object, old),
         _ => {}
     }
@@ -146,6 +157,14 @@ pub(crate) fn validate(new: &Value, old: Option<&Value>, resource: &Resource) ->
         (rbac::GROUP, _) => {
             rbac::Kind::named(&resource.kind).map(|kind| rbac::validate(kind, new, old)).unwrap_or_default()
         }
+        _ => Vec::new(),
+    }
+}
+
+/// What is odd about an object, and allowed.
+pub(crate) fn warnings(new: &Value, resource: &Resource) -> Vec<String> {
+    match place(resource) {
+        ("", "secrets") => plain::secret_warnings(new),
         _ => Vec::new(),
     }
 }

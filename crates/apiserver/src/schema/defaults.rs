@@ -33,7 +33,8 @@ fn drop_nulls(schema: Option<&Schema>, value: &mut Value) {
     }
 }
 
-fn fill(schema: &Schema, value: &mut Value) {
+/// Fills in what is missing, and drops nothing.
+pub(crate) fn fill(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, property) in &schema.properties {

@@ -24,6 +24,7 @@ mod validation;
 pub use builtin::{builtin, object_meta};
 pub use cel::CompiledRules;
 pub use defaults::default;
+pub(crate) use defaults::fill;
 pub use formats::unrecognized_formats;
 pub use pattern::Pattern;
 pub use pruning::prune;

@@ -50,9 +50,17 @@ impl Normal {
             // Put into every namespace by a controller; whose certificate it is, is no business of a case.
             return Map::from_iter([("the bundle of".to_owned(), fields["metadata"]["namespace"].clone())]);
         }
+        self.learn_refused_name(fields);
         let is_list = fields.get("items").is_some_and(Value::is_array);
         let mut result = Map::new();
         for (key, value) in fields {
+            if let ("nonResourceRules" | "resourceRules", Value::Array(rules)) = (key.as_str(), value) {
+                // A real server goes through bindings in the order of a Go map.
+                let mut rules: Vec<Value> = rules.iter().map(|rule| self.value(rule)).collect();
+                rules.sort_by_key(Value::to_string);
+                result.insert(key.clone(), Value::Array(rules));
+                continue;
+            }
             if let ("causes", Value::Array(causes)) = (key.as_str(), value) {
                 // Some kinds are checked by more than one layer of a real server, and every layer adds its causes.
                 let mut causes: Vec<Value> = causes.iter().map(|cause| self.value(cause)).collect();
@@ -68,7 +76,7 @@ impl Normal {
                 ("metadata", Value::Object(metadata)) if is_list => Value::Object(list_metadata(metadata)),
                 ("metadata", Value::Object(metadata)) => Value::Object(self.metadata(metadata)),
                 ("resourceVersion", Value::String(version)) if version.parse::<u64>().is_ok() => {
-                    Value::String(self.version(version))
+                    Value::String(self.version_of_an_object(version))
                 }
                 ("token", Value::String(token)) if token.split('.').count() == 3 => self.token(token),
                 (_, value) => self.value(value),
@@ -81,12 +89,7 @@ impl Normal {
     fn metadata(&mut self, metadata: &Map<String, Value>) -> Map<String, Value> {
         let text = |field: &str| metadata.get(field).and_then(Value::as_str).unwrap_or_default();
         let (prefix, name) = (text("generateName"), text("name"));
-        if !prefix.is_empty() && name.len() > prefix.len() && !self.names.contains_key(name) {
-            let number = self.names.len() + 1;
-            let length = name.len() - prefix.len();
-            self.names
-                .insert(name.to_owned(), format!("{prefix}<{length} generated characters, name {number}>"));
-        }
+        self.learn_name(prefix, name);
         let mut result = self.object(metadata);
         result.remove("selfLink");
         if let Some(Value::Array(managers)) = result.get_mut("managedFields") {
@@ -98,9 +101,30 @@ impl Normal {
         result
     }
 
-    fn version(&mut self, version: &str) -> String {
+    /// A name that was generated and then refused is only in the words of the refusal.
+    fn learn_refused_name(&mut self, status: &Map<String, Value>) {
+        let details = status.get("details").unwrap_or(&Value::Null);
+        let causes = details["causes"].as_array().into_iter().flatten();
+        let prefix = causes
+            .filter(|cause| cause["field"] == "metadata.generateName")
+            .find_map(|cause| cause["message"].as_str()?.split('"').nth(1));
+        if let (Some(prefix), Some(name)) = (prefix, details["name"].as_str()) {
+            self.learn_name(prefix, name);
+        }
+    }
+
+    fn learn_name(&mut self, prefix: &str, name: &str) {
+        if !prefix.is_empty() && name.len() > prefix.len() && !self.names.contains_key(name) {
+            let number = self.names.len() + 1;
+            let length = name.len() - prefix.len();
+            self.names
+                .insert(name.to_owned(), format!("{prefix}<{length} generated characters, name {number}>"));
+        }
+    }
+
+    fn version_of_an_object(&mut self, version: &str) -> String {
         // What scripts use as a version that was never given to anybody.
-        if version.len() < 2 {
+        if version == "0" {
             return version.to_owned();
         }
         let next = self.versions.len() + 1;

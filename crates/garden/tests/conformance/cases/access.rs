@@ -381,7 +381,7 @@ fn reviews() -> Vec<Case> {
         case("reviews::may_i", with_readers(vec![
             mine(may("get", "configmaps")).until(Until::Is("/status/allowed", json!(true))),
             mine(may("delete", "configmaps")),
-            mine(json!({ "nonResourceAttributes": { "path": "/version", "verb": "get" } })),
+            mine(json!({ "nonResourceAttributes": { "path": "/apis", "verb": "get" } })),
             mine(json!({ "nonResourceAttributes": { "path": "/secret", "verb": "get" } })),
             review("SelfSubjectAccessReview", "selfsubjectaccessreviews", may("delete", "configmaps")),
         ])),

@@ -186,15 +186,17 @@ fn strategic_cases() -> Vec<Case> {
             case(format!("strategic_patch::{name}"), [start(), strategic(at(), patch).is(code)])
         })
         .collect();
-    let owner = |uid: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "b", "uid": uid });
+    // Both are there: the garbage collector would take out one that is not.
+    let owner =
+        |name: &str, uid: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid });
     all.push(case(
         "strategic_patch::merges_owners_by_uid",
         [
             start(),
             create(CONFIG_MAPS, config_map("b", json!({}))).save("uid", "/metadata/uid"),
             create(CONFIG_MAPS, config_map("c", json!({}))).save("other", "/metadata/uid"),
-            strategic(at(), json!({ "metadata": { "ownerReferences": [owner("{uid}")] } })),
-            strategic(at(), json!({ "metadata": { "ownerReferences": [owner("{other}")] } })),
+            strategic(at(), json!({ "metadata": { "ownerReferences": [owner("b", "{uid}")] } })),
+            strategic(at(), json!({ "metadata": { "ownerReferences": [owner("c", "{other}")] } })),
             strategic(
                 at(),
                 json!({ "metadata": { "ownerReferences": [{ "uid": "{uid}", "controller": true }] } }),
