@@ -17,6 +17,7 @@ pub mod fault;
 pub mod https;
 mod kinds;
 mod meta;
+pub mod names;
 pub mod patch;
 pub mod planted;
 mod read;

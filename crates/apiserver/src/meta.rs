@@ -3,19 +3,14 @@
 use crate::{
     apply::go,
     error::{ApiError, FieldError, FieldErrorKind},
-    resource::Resource,
-    selector::{is_dns_label, is_dns_subdomain, is_label_key, is_name_part},
+    names::{self, Unit},
+    resource::{Nature, Resource},
 };
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 /// What the annotations of an object may come to.
 const ANNOTATIONS_LIMIT_BYTES: usize = 256 * 1024;
-
-const SUBDOMAIN_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const LABEL_RULE: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-const KEY_RULE: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const VALUE_RULE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 /// A text of the metadata; empty where it is not there.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
@@ -107,42 +102,38 @@ pub(crate) fn validate(object: &Value, resource: &Resource) -> Vec<FieldError> {
     validate_name(object, resource, &mut errors);
     validate_labels(object, &mut errors);
     validate_annotations(object, &mut errors);
-    for (n, finalizer) in finalizers(object).iter().enumerate() {
-        if !is_label_key(finalizer) {
-            errors.push(FieldError::new(
-                "metadata.finalizers",
-                FieldErrorKind::Invalid,
-                finalizer.as_str(),
-                KEY_RULE,
-            ));
-        }
+    validate_owners(object, &mut errors);
+    let finalizers = finalizers(object);
+    for finalizer in &finalizers {
+        errors.extend(invalid("metadata.finalizers", finalizer, names::key_errors(finalizer)));
+    }
+    let strict =
+        matches!(resource.group.as_str(), "" | "rbac.authorization.k8s.io") && resource.plural != "events";
+    for (n, finalizer) in finalizers.iter().enumerate().filter(|_| strict) {
         if !finalizer.contains('/')
             && !matches!(finalizer.as_str(), "orphan" | "foregroundDeletion" | "kubernetes")
-            && matches!(resource.group.as_str(), "" | "rbac.authorization.k8s.io")
-            && resource.plural != "events"
         {
-            let detail = "name is neither a standard finalizer name nor is it fully qualified";
-            errors.push(FieldError::new(
-                format!("metadata.finalizers[{n}]"),
-                FieldErrorKind::Invalid,
-                finalizer.as_str(),
-                detail,
-            ));
+            let detail = "name is neither a standard finalizer name nor is it fully qualified".to_owned();
+            errors.extend(invalid(&format!("metadata.finalizers[{n}]"), finalizer, vec![detail]));
         }
     }
-    validate_owners(object, &mut errors);
     errors
+}
+
+/// One error for each thing that is wrong with a text.
+fn invalid(field: &str, text: &str, wrong: Vec<String>) -> impl Iterator<Item = FieldError> {
+    wrong.into_iter().map(move |why| FieldError::new(field, FieldErrorKind::Invalid, text, why))
 }
 
 fn validate_name(object: &Value, resource: &Resource, errors: &mut Vec<FieldError>) {
     let prefix = text(object, "generateName");
     if !prefix.is_empty() {
-        // A prefix may end in what a name may not end in.
-        let checked = match prefix.strip_suffix('-') {
-            Some(start) if !start.is_empty() => format!("{start}a"),
-            _ => prefix.to_owned(),
+        // A prefix may end in what a name may not end in; what stands before that is not looked at either.
+        let checked = match prefix.strip_suffix('-').and_then(|start| start.char_indices().next_back()) {
+            Some((last, _)) => format!("{}a", &prefix[..last]),
+            None => prefix.to_owned(),
         };
-        check_name(&checked, prefix, "metadata.generateName", resource, errors);
+        errors.extend(invalid("metadata.generateName", prefix, name_errors(&checked, resource)));
     }
     let name = text(object, "name");
     if name.is_empty() {
@@ -150,59 +141,24 @@ fn validate_name(object: &Value, resource: &Resource, errors: &mut Vec<FieldErro
         errors.push(FieldError::bare("metadata.name", FieldErrorKind::Required, detail));
         return;
     }
-    check_name(name, name, "metadata.name", resource, errors);
+    errors.extend(invalid("metadata.name", name, name_errors(name, resource)));
 }
 
-/// Checks a name as the kind wants it. What is shown may differ from what is checked.
-fn check_name(name: &str, shown: &str, field: &str, resource: &Resource, errors: &mut Vec<FieldError>) {
-    let invalid = |detail: &str| FieldError::new(field, FieldErrorKind::Invalid, shown, detail);
-    if resource.group == "rbac.authorization.k8s.io" || resource.plural == "events" {
-        if matches!(name, "." | "..") {
-            errors.push(invalid(&format!("may not be '{name}'")));
-        }
-        for character in ['/', '%'] {
-            if name.contains(character) {
-                errors.push(invalid(&format!("may not contain '{character}'")));
-            }
-        }
-    } else if resource.group.is_empty() && resource.plural == "namespaces" {
-        if name.len() > 63 {
-            errors.push(invalid("must be no more than 63 bytes"));
-        }
-        if !is_dns_label(&name[..name.len().min(63)]) {
-            errors.push(invalid(LABEL_RULE));
-        }
-    } else if resource.nature == crate::resource::Nature::Review {
-    } else {
-        if name.len() > 253 {
-            errors.push(invalid("must be no more than 253 bytes"));
-        }
-        if !is_dns_subdomain(name) && name.len() <= 253 {
-            errors.push(invalid(SUBDOMAIN_RULE));
-        }
+/// What is wrong with a name, as the kind wants it.
+fn name_errors(name: &str, resource: &Resource) -> Vec<String> {
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("rbac.authorization.k8s.io", _) | (_, "events") => names::path_segment_errors(name),
+        ("", "namespaces") => names::label_errors(name, Unit::Characters),
+        _ if resource.nature == Nature::Review => Vec::new(),
+        _ => names::subdomain_errors(name, Unit::Characters),
     }
 }
 
 fn validate_labels(object: &Value, errors: &mut Vec<FieldError>) {
     for (key, value) in object["metadata"]["labels"].as_object().into_iter().flatten() {
-        if key.split_once('/').is_some_and(|(_, name)| name.is_empty()) {
-            let detail = "name part must be non-empty";
-            errors.push(FieldError::new("metadata.labels", FieldErrorKind::Invalid, key.as_str(), detail));
-        }
-        if !is_label_key(key) {
-            errors.push(FieldError::new("metadata.labels", FieldErrorKind::Invalid, key.as_str(), KEY_RULE));
-        }
         let value = value.as_str().unwrap_or_default();
-        if value.len() > 63 {
-            errors.push(FieldError::new(
-                "metadata.labels",
-                FieldErrorKind::Invalid,
-                value,
-                "must be no more than 63 bytes",
-            ));
-        } else if !value.is_empty() && !is_name_part(value) {
-            errors.push(FieldError::new("metadata.labels", FieldErrorKind::Invalid, value, VALUE_RULE));
-        }
+        errors.extend(invalid("metadata.labels", key, names::key_errors(key)));
+        errors.extend(invalid("metadata.labels", value, names::value_errors(value)));
     }
 }
 
@@ -210,14 +166,7 @@ fn validate_annotations(object: &Value, errors: &mut Vec<FieldError>) {
     let mut size = 0;
     for (key, value) in object["metadata"]["annotations"].as_object().into_iter().flatten() {
         size += key.len() + value.as_str().unwrap_or_default().len();
-        if !is_label_key(&key.to_ascii_lowercase()) {
-            errors.push(FieldError::new(
-                "metadata.annotations",
-                FieldErrorKind::Invalid,
-                key.as_str(),
-                KEY_RULE,
-            ));
-        }
+        errors.extend(invalid("metadata.annotations", key, names::key_errors(&key.to_ascii_lowercase())));
     }
     if size > ANNOTATIONS_LIMIT_BYTES {
         let detail = format!("may not be more than {ANNOTATIONS_LIMIT_BYTES} bytes");

@@ -7,40 +7,6 @@ pub use labels::LabelSelector;
 use crate::{error::ApiError, resource::Resource};
 use serde_json::Value;
 
-/// Whether a text can be the key of a label or annotation: `name` or `example.com/name`.
-pub(crate) fn is_label_key(key: &str) -> bool {
-    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    !name.is_empty()
-        && name.len() <= 63
-        && is_name_part(name)
-        && prefix.is_none_or(|prefix| !prefix.is_empty() && prefix.len() <= 253 && is_dns_subdomain(prefix))
-}
-
-/// Whether a text is made of letters, digits, `-`, `_` and `.`, with a letter or digit at both ends.
-pub(crate) fn is_name_part(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
-    text.bytes().all(inner) && ends(text.bytes().next()) && ends(text.bytes().last())
-}
-
-/// Whether a text is a DNS subdomain as RFC 1123 has it.
-pub(crate) fn is_dns_subdomain(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 253
-        && text.split('.').all(|label| !label.is_empty() && is_dns_characters(label))
-}
-
-/// Whether a text is a DNS label as RFC 1123 has it.
-pub(crate) fn is_dns_label(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 63 && is_dns_characters(text)
-}
-
-fn is_dns_characters(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    text.bytes().all(inner) && ends(text.bytes().next()) && ends(text.bytes().last())
-}
-
 /// Which fields an object must have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector(Vec<FieldRequirement>);

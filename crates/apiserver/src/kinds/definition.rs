@@ -4,9 +4,9 @@ use crate::{
     apply, encode,
     error::{FieldError, FieldErrorKind},
     meta,
+    names::{self, Unit},
     resource::{Nature, Resource, StorageKey},
     schema::{CompiledRules, Schema},
-    selector::is_dns_subdomain,
     server::Server,
     store::Key,
     table::{Column, default_columns},
@@ -113,7 +113,7 @@ pub(super) fn validate(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     }
     if group.is_empty() {
         errors.push(FieldError::bare("spec.group", FieldErrorKind::Required, ""));
-    } else if !is_dns_subdomain(&group) {
+    } else if !names::subdomain_errors(&group, Unit::Characters).is_empty() {
         errors.push(FieldError::new(
             "spec.group",
             FieldErrorKind::Invalid,

@@ -1,7 +1,7 @@
 //! Label selectors, read as `k8s.io/apimachinery/pkg/labels` reads them: what it refuses is refused in its words.
 
-use super::{is_label_key, is_name_part};
 use crate::error::ApiError;
+use crate::{auth::aggregate, names};
 use std::collections::BTreeSet;
 
 /// Which labels an object must have.
@@ -210,24 +210,20 @@ impl<'a> Parser<'a> {
 }
 
 fn check_key(key: &str) -> Result<String, String> {
-    match is_label_key(key) {
-        true => Ok(key.to_owned()),
-        false => Err(format!(
-            "<nil>: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-        )),
+    match names::key_errors(key).as_slice() {
+        [] => Ok(key.to_owned()),
+        wrong => Err(format!("<nil>: Invalid value: {key:?}: {}", wrong.join("; "))),
     }
 }
 
 fn check_values(key: &str, values: Vec<String>) -> Result<Vec<String>, String> {
-    let valid = |value: &&String| value.is_empty() || (value.len() <= 63 && is_name_part(value));
-    match values.iter().enumerate().find(|(_, value)| !valid(value)) {
-        None => Ok(values),
-        Some((place, value)) => Err(format!(
-            "values[{place}][{key}]: Invalid value: {value:?}: a valid label must be an empty string or consist of alphanumeric \
-             characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or \
-             'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-        )),
-    }
+    let wrong =
+        values.iter().enumerate().filter_map(|(place, value)| match names::value_errors(value).as_slice() {
+            [] => None,
+            wrong => Some(format!("values[{place}][{key}]: Invalid value: {value:?}: {}", wrong.join("; "))),
+        });
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() { Ok(values) } else { Err(aggregate(&wrong)) }
 }
 
 fn number(value: &str) -> Result<i64, String> {

@@ -1,6 +1,9 @@
 //! Refusals in the words of gardener-apiserver.
 
-use allotment_apiserver::error::{ApiError, FieldError, FieldErrorKind};
+use allotment_apiserver::{
+    error::{ApiError, FieldError, FieldErrorKind},
+    names::{self, Unit},
+};
 use serde_json::Value;
 
 pub(super) fn required(field: impl Into<String>, detail: &str) -> FieldError {
@@ -89,32 +92,14 @@ pub(super) fn bare_error(message: impl Into<String>) -> ApiError {
     ApiError { code: 500, reason: "", message: message.into(), details: None }
 }
 
-const LABEL_RULE: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-const SUBDOMAIN_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-
 /// Checks that a text is a DNS label.
 pub(super) fn dns_label(field: &str, text: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    if text.len() > 63 {
-        errors.push(invalid(field, text, "must be no more than 63 bytes"));
-    }
-    if !is_label(text) {
-        let only_dots = text.split('.').all(is_label);
-        errors.push(invalid(field, text, if only_dots { "must not contain dots" } else { LABEL_RULE }));
-    }
-    errors
+    names::label_errors(text, Unit::Bytes).iter().map(|why| invalid(field, text, why)).collect()
 }
 
 /// Checks that a text is a DNS subdomain.
 pub(super) fn dns_subdomain(field: &str, text: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    if text.len() > 253 {
-        errors.push(invalid(field, text, "must be no more than 253 bytes"));
-    }
-    if !text.split('.').all(is_label) {
-        errors.push(invalid(field, text, SUBDOMAIN_RULE));
-    }
-    errors
+    names::subdomain_errors(text, Unit::Bytes).iter().map(|why| invalid(field, text, why)).collect()
 }
 
 /// Gardener puts two hyphens between the names of project and Shoot.
@@ -122,15 +107,7 @@ pub(super) fn consecutive_hyphens(field: &str, name: &str) -> Option<FieldError>
     name.contains("--").then(|| invalid(field, name, "name may not contain two consecutive hyphens"))
 }
 
-fn is_label(text: &str) -> bool {
-    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    ends(text.chars().next()) && ends(text.chars().last()) && text.chars().all(inner)
-}
-
 /// Checks that a text can follow the slash of a label.
 pub(super) fn is_label_name(text: &str) -> bool {
-    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    text.len() <= 63 && ends(text.chars().next()) && ends(text.chars().last()) && text.chars().all(inner)
+    !text.contains('/') && names::key_errors(text).is_empty()
 }

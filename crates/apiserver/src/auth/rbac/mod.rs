@@ -15,7 +15,7 @@ pub use bootstrap::bootstrap_objects;
 pub use escalation::Write;
 pub use rule::{Atom, PolicyRule, covers, uncovered};
 pub(super) use validation::{invalid, operator_errors, required, requirement_errors};
-pub use validation::{set_defaults, validate, validate_name, validate_object};
+pub use validation::{set_defaults, validate, validate_object};
 
 use super::{User, aggregate, quoted, text};
 use crate::error::{ApiError, GroupResource};

@@ -1,10 +1,10 @@
-//! Defaults and validation of the four kinds. What all kinds have in common (`metadata`) is validated elsewhere,
-//! with [`validate_name`] for the name.
+//! Defaults and validation of the four kinds. What all kinds have in common (`metadata`) is validated elsewhere.
 
 use super::binding::RoleRef;
 use super::{GROUP, Kind};
 use crate::auth::{items, present, text, texts};
 use crate::error::{FieldError, FieldErrorKind};
+use crate::names::{self, Unit};
 use serde_json::{Value, json};
 
 /// Fills in what a binding may leave out.
@@ -23,15 +23,6 @@ pub fn set_defaults(kind: Kind, object: &mut Value) {
             subject["apiGroup"] = json!(GROUP);
         }
     }
-}
-
-/// What is wrong with a name: those of RBAC may be anything that fits between two slashes of a path.
-pub fn validate_name(name: &str) -> Vec<String> {
-    if name == "." || name == ".." {
-        return vec![format!("may not be '{name}'")];
-    }
-    let illegal = ["/", "%"].into_iter().filter(|illegal| name.contains(illegal));
-    illegal.map(|illegal| format!("may not contain '{illegal}'")).collect()
 }
 
 /// What is wrong with an object (after [`set_defaults`]), and with the change if there was one before.
@@ -113,7 +104,7 @@ fn role_ref_errors(kind: Kind, binding: &Value, errors: &mut Vec<FieldError>) {
     if role.name.is_empty() {
         errors.push(required("roleRef.name".to_owned(), ""));
     }
-    for message in validate_name(&role.name) {
+    for message in names::path_segment_errors(&role.name) {
         errors.push(invalid("roleRef.name", &role.name, message));
     }
 }
@@ -126,7 +117,11 @@ fn subject_errors(subject: &Value, is_namespaced: bool, at: &str, errors: &mut V
     match kind {
         "ServiceAccount" => {
             if !name.is_empty() {
-                errors.extend(subdomain_errors(name).map(|why| invalid(format!("{at}.name"), name, why)));
+                errors.extend(
+                    names::subdomain_errors(name, Unit::Characters)
+                        .into_iter()
+                        .map(|why| invalid(format!("{at}.name"), name, why)),
+                );
             }
             if !group.is_empty() {
                 errors.push(not_supported(format!("{at}.apiGroup"), group, &[""]));
@@ -159,8 +154,9 @@ fn aggregation_errors(role: &Value, errors: &mut Vec<FieldError>) {
         let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
         for (key, value) in labels {
             let (field, value) = (format!("{at}.matchLabels"), value.as_str().unwrap_or_default());
-            errors.extend(label_key_errors(key).map(|why| invalid(field.clone(), key, why)));
-            errors.extend(label_value_errors(value).map(|why| invalid(field.clone(), value, why)));
+            errors.extend(names::key_errors(key).into_iter().map(|why| invalid(field.clone(), key, why)));
+            errors
+                .extend(names::value_errors(value).into_iter().map(|why| invalid(field.clone(), value, why)));
         }
         for (j, expression) in items(selector, "matchExpressions").iter().enumerate() {
             requirement_errors(expression, false, &format!("{at}.matchExpressions[{j}]"), errors);
@@ -181,10 +177,10 @@ pub(crate) fn requirement_errors(
     let values = texts(requirement, "values");
     operator_errors(requirement, any_operator, at, errors);
     let key = text(requirement, "key");
-    errors.extend(label_key_errors(key).map(|why| invalid(format!("{at}.key"), key, why)));
+    errors.extend(names::key_errors(key).into_iter().map(|why| invalid(format!("{at}.key"), key, why)));
     for (i, value) in values.iter().enumerate() {
         let field = format!("{at}.values[{i}]");
-        errors.extend(label_value_errors(value).map(|why| invalid(field.clone(), value, why)));
+        errors.extend(names::value_errors(value).into_iter().map(|why| invalid(field.clone(), value, why)));
     }
 }
 
@@ -225,68 +221,4 @@ fn not_supported(field: impl Into<String>, value: &str, supported: &[&str]) -> F
     let supported: Vec<String> = supported.iter().map(|value| crate::auth::quoted(value)).collect();
     let detail = format!("supported values: {}", supported.join(", "));
     FieldError::new(field, FieldErrorKind::NotSupported, value, detail)
-}
-
-fn subdomain_errors(name: &str) -> impl Iterator<Item = String> {
-    const RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
-        and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
-        '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-    let is_lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    let is_label = |label: &str| {
-        let bytes = label.as_bytes();
-        bytes.iter().all(|&b| is_lower(b) || b == b'-')
-            && bytes.first().copied().is_some_and(is_lower)
-            && bytes.last().copied().is_some_and(is_lower)
-    };
-    let too_long = (name.len() > 253).then(|| "must be no more than 253 characters".to_owned());
-    let malformed = (!name.split('.').all(is_label)).then(|| RULE.to_owned());
-    too_long.into_iter().chain(malformed)
-}
-
-fn is_label_text(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b))
-        && bytes.first().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
-}
-
-fn label_value_errors(value: &str) -> impl Iterator<Item = String> {
-    const RULE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', \
-        and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used \
-        for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-    let too_long = (value.len() > 63).then(|| "must be no more than 63 characters".to_owned());
-    let malformed = (!value.is_empty() && !is_label_text(value)).then(|| RULE.to_owned());
-    too_long.into_iter().chain(malformed)
-}
-
-fn label_key_errors(key: &str) -> impl Iterator<Item = String> {
-    const RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
-        alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
-        '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-    let mut errors = Vec::new();
-    let parts: Vec<&str> = key.split('/').collect();
-    let name = match parts.as_slice() {
-        [name] => *name,
-        [prefix, name] => {
-            if prefix.is_empty() {
-                errors.push("prefix part must be non-empty".to_owned());
-            } else {
-                errors.extend(subdomain_errors(prefix).map(|why| format!("prefix part {why}")));
-            }
-            *name
-        }
-        _ => {
-            let why = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-            return vec![format!("a qualified name {RULE}{why}")].into_iter();
-        }
-    };
-    if name.is_empty() {
-        errors.push("name part must be non-empty".to_owned());
-    } else if name.len() > 63 {
-        errors.push("name part must be no more than 63 characters".to_owned());
-    }
-    if !is_label_text(name) {
-        errors.push(format!("name part {RULE}"));
-    }
-    errors.into_iter()
 }

@@ -6,6 +6,7 @@ mod builtin;
 mod definitions;
 mod deletions;
 mod kinds;
+mod names;
 mod namespaces;
 mod patches;
 mod protocol;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Case> {
         deletions::cases(),
         reads::cases(),
         watches::cases(),
+        names::cases(),
         namespaces::cases(),
         builtin::cases(),
         schemas::cases(),

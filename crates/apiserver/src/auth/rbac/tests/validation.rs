@@ -47,7 +47,7 @@ fn names() {
         ("a%b/c", &["may not contain '/'", "may not contain '%'"]),
     ];
     for (name, expected) in cases {
-        assert_eq!(validate_name(name), expected, "{name}");
+        assert_eq!(crate::names::path_segment_errors(name), expected, "{name}");
     }
 }
 
