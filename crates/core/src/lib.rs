@@ -3,9 +3,13 @@
 //! | room | what is decided there |
 //! |---|---|
 //! | [`condition`] | when a condition changes, and when its transition time does |
+//! | [`label`] | what can be the value of a label |
 //! | [`pool`] | which account a request gets, and what becomes of accounts |
+//! | [`rules`] | which pool a request goes to: the rule language |
 //!
-//! The rule language, Shoot rendering, access and the openMCP contract each get a room of their own beside it.
+//! Shoot rendering, access and the openMCP contract each get a room of their own beside them.
 
 pub mod condition;
+pub mod label;
 pub mod pool;
+pub mod rules;

@@ -83,3 +83,74 @@ impl fmt::Display for PoolKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(type_: &str, shared: bool, eu_access: bool) -> PoolKey {
+        PoolKey { hyperscaler_type: type_.to_owned(), shared, eu_access }
+    }
+
+    #[test]
+    fn a_pool_has_a_selector_and_a_name() {
+        for (key, selector, name) in [
+            (
+                key("aws", false, false),
+                "hyperscalerType=aws,!dirty,!internal,shared!=true,euAccess!=true",
+                "aws",
+            ),
+            (
+                key("aws", false, true),
+                "hyperscalerType=aws,!dirty,!internal,shared!=true,euAccess=true",
+                "aws (EU)",
+            ),
+            (
+                key("gcp_x", true, false),
+                "hyperscalerType=gcp_x,shared=true,!internal,euAccess!=true",
+                "gcp_x (shared)",
+            ),
+            (
+                key("aws_cf-eu11", true, true),
+                "hyperscalerType=aws_cf-eu11,shared=true,!internal,euAccess=true",
+                "aws_cf-eu11 (EU, shared)",
+            ),
+        ] {
+            assert_eq!(key.selector(&LabelKeys::default()), selector);
+            assert_eq!(key.to_string(), name);
+        }
+    }
+
+    #[test]
+    fn labels_match_as_the_selector_says() {
+        let keys = LabelKeys::default();
+        let dedicated = key("aws", false, false);
+        let shared = key("aws", true, false);
+        let eu = key("aws", false, true);
+        for (labels, pools) in [
+            (&[("hyperscalerType", "aws")][..], [true, false, false]),
+            (&[("hyperscalerType", "gcp")], [false, false, false]),
+            (&[], [false, false, false]),
+            (&[("hyperscalerType", "aws"), ("tenantName", "t")], [true, false, false]),
+            (&[("hyperscalerType", "aws"), ("dirty", "true")], [false, false, false]),
+            (&[("hyperscalerType", "aws"), ("dirty", "false")], [false, false, false]),
+            (&[("hyperscalerType", "aws"), ("internal", "no")], [false, false, false]),
+            (&[("hyperscalerType", "aws"), ("shared", "false"), ("euAccess", "false")], [true, false, false]),
+            (&[("hyperscalerType", "aws"), ("shared", "true")], [false, true, false]),
+            (&[("hyperscalerType", "aws"), ("shared", "true"), ("dirty", "true")], [false, true, false]),
+            (&[("hyperscalerType", "aws"), ("shared", "true"), ("internal", "")], [false, false, false]),
+            (&[("hyperscalerType", "aws"), ("euAccess", "true")], [false, false, true]),
+        ] {
+            let map = labels.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            assert_eq!([&dedicated, &shared, &eu].map(|pool| pool.matches(&map, &keys)), pools, "{labels:?}");
+        }
+    }
+
+    #[test]
+    fn label_names_are_configuration() {
+        let keys: LabelKeys = serde_saphyr::from_str("hyperscalerType: example.com/type\n").unwrap();
+        assert_eq!(keys.tenant_name, "tenantName");
+        assert!(key("aws", true, true).selector(&keys).starts_with("example.com/type=aws,"));
+        assert!(serde_saphyr::from_str::<LabelKeys>("hyperscaler-type: x\n").is_err());
+    }
+}

@@ -1,0 +1,306 @@
+//! What can be wrong with rules, beyond how each is written.
+
+use super::{
+    attribute::{INPUTS, Input, Inputs, Outputs},
+    file::File,
+    finding::{Code, Finding},
+    overlap::{self, Gap, Part},
+    parse::{self, Draft},
+    plans::{ENABLED_BY_DEFAULT, Plans},
+    rule::{Rule, Spelled},
+    source::{Place, Scalar, Source},
+    word,
+};
+use crate::{label, pool::LabelKeys};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is left of a file once it is checked.
+pub(super) struct Checked {
+    pub(super) rules: Vec<Rule>,
+    pub(super) plans: Plans,
+    pub(super) enabled: Vec<String>,
+    pub(super) labels: LabelKeys,
+    pub(super) findings: Vec<Finding>,
+}
+
+pub(super) fn check(file: File, source: &Source<'_>, enabled: Option<&[String]>) -> Checked {
+    let File { rules: entries, enabled: listed, plans, labels, place, findings } = file;
+    let mut checker = Checker {
+        source,
+        plans: &plans,
+        entries: &entries,
+        mentioned: BTreeSet::new(),
+        broken: BTreeSet::new(),
+        findings,
+    };
+    let rules = checker.rules();
+    let by_plan = group(&rules);
+    checker.duplicates(&rules);
+    checker.ambiguities(&by_plan);
+    let enabled = Enabled::new(enabled, listed, place);
+    // Without any rule, one finding says so already.
+    if !entries.is_empty() {
+        checker.coverage(&enabled, &by_plan);
+    }
+    checker.collisions(&rules);
+    checker.unreachable(&enabled, &rules);
+    let findings = checker.findings;
+    let enabled = enabled.plans.into_iter().map(|(plan, _)| plan).collect();
+    Checked { rules, plans, enabled, labels, findings }
+}
+
+/// The plans that need a rule, and where it says so.
+struct Enabled {
+    plans: Vec<(String, Place)>,
+    /// Somebody said so; it is not the built-in list.
+    explicit: bool,
+}
+
+impl Enabled {
+    fn new(wanted: Option<&[String]>, listed: Option<Vec<Scalar>>, place: Place) -> Self {
+        let explicit = wanted.is_some() || listed.is_some();
+        let plans = match (wanted, listed) {
+            (Some(wanted), _) => wanted.iter().map(|plan| (plan.clone(), place)).collect(),
+            (None, Some(listed)) => listed.into_iter().map(|plan| (plan.text, plan.place)).collect(),
+            (None, None) => ENABLED_BY_DEFAULT.iter().map(|&plan| (plan.to_owned(), place)).collect(),
+        };
+        Self { plans, explicit }
+    }
+}
+
+/// What a type is composed of: the provider, then the values of inputs.
+type Parts<'r> = Vec<(Option<Input>, &'r str)>;
+
+/// The rules of each plan, only the first of those that are the same.
+type ByPlan<'r> = BTreeMap<&'r str, Vec<&'r Rule>>;
+
+fn group(rules: &[Rule]) -> ByPlan<'_> {
+    let mut seen = BTreeSet::new();
+    let mut by_plan = ByPlan::new();
+    for rule in rules {
+        if seen.insert((&rule.plan, &rule.inputs)) {
+            by_plan.entry(&rule.plan).or_default().push(rule);
+        }
+    }
+    by_plan
+}
+
+struct Checker<'c, 't> {
+    source: &'c Source<'t>,
+    plans: &'c Plans,
+    entries: &'c [Option<Scalar>],
+    /// Plans that some rule is for, also one that is not written well.
+    mentioned: BTreeSet<String>,
+    /// Plans with a rule that is not written well.
+    broken: BTreeSet<String>,
+    findings: Vec<Finding>,
+}
+
+impl Checker<'_, '_> {
+    /// Reads every rule, and keeps those without a fault.
+    fn rules(&mut self) -> Vec<Rule> {
+        let mut rules = Vec::with_capacity(self.entries.len());
+        for (index, entry) in self.entries.iter().enumerate() {
+            if let Some(scalar) = entry {
+                rules.extend(self.rule(index + 1, scalar));
+            }
+        }
+        rules
+    }
+
+    fn rule(&mut self, number: usize, scalar: &Scalar) -> Option<Rule> {
+        let Draft { plan, inputs, outputs, faults } = parse::parse(&scalar.text);
+        let mut good = faults.is_empty();
+        for parse::Fault { code, at, message } in faults {
+            let place = self.source.part(scalar, &at);
+            self.findings.push(self.source.finding(code, number, place, message));
+        }
+        let plan = plan?;
+        if plan.valid && self.plans.providers(&plan.name).is_none() {
+            good = false;
+            let hint = word::did_you_mean(&plan.name, self.plans.names());
+            let message = format!("there is no plan `{}`{hint}", plan.name);
+            let place = self.source.part(scalar, &plan.at);
+            self.findings.push(self.source.finding(Code::UnknownPlan, number, place, message));
+        }
+        if good {
+            let text = scalar.text.trim().to_owned();
+            let rule = Rule { number, text, plan: plan.name, inputs, outputs };
+            self.mentioned.insert(rule.plan.clone());
+            return self.composes(&rule).then_some(rule);
+        }
+        self.mentioned.insert(plan.name.clone());
+        self.broken.insert(plan.name);
+        None
+    }
+
+    /// Whether the type can be the value of a label, as far as it is known: what comes from the request has at least one
+    /// character.
+    fn composes(&mut self, rule: &Rule) -> bool {
+        let suffix: usize =
+            rule.outputs.suffixes().map(|input| 1 + rule.input(input).map_or(1, str::len)).sum();
+        let providers = self.plans.providers(&rule.plan).unwrap_or_default();
+        let too_long = providers.iter().find(|provider| provider.len() + suffix > label::MAX_LENGTH);
+        if let Some(provider) = too_long {
+            let message = format!(
+                "hyperscalerType would be at least {} characters long for provider `{provider}`, and a label value has at \
+                 most {}",
+                provider.len() + suffix,
+                label::MAX_LENGTH,
+            );
+            self.report(Code::InvalidValue, rule.number, None, message);
+            self.broken.insert(rule.plan.clone());
+        }
+        too_long.is_none()
+    }
+
+    fn duplicates(&mut self, rules: &[Rule]) {
+        let mut first: BTreeMap<(&str, &Inputs), &Rule> = BTreeMap::new();
+        for rule in rules {
+            let twin = *first.entry((&rule.plan, &rule.inputs)).or_insert(rule);
+            if twin.number != rule.number {
+                let why = if twin.outputs == rule.outputs {
+                    ""
+                } else {
+                    ": both have the same plan and inputs, and what comes after `->` does not tell rules apart"
+                };
+                let message = format!(
+                    "rule {} is the same as rule {} (`{}`){why}",
+                    rule.number, twin.number, twin.text
+                );
+                self.report(Code::DuplicateRule, rule.number, Some(twin.number), message);
+            }
+        }
+    }
+
+    fn ambiguities(&mut self, by_plan: &ByPlan<'_>) {
+        for (plan, rules) in by_plan {
+            for tie in overlap::ties(&values(rules)) {
+                let (first, second) = (rules[tie.first], rules[tie.second]);
+                let missing = tie.missing.map(|value| value.map(str::to_owned));
+                let message = format!(
+                    "rules {} (`{}`) and {} match the same requests, and neither is more specific: add `{}` to decide about \
+                     them",
+                    first.number,
+                    first.text,
+                    second.number,
+                    Spelled(plan, &missing, Outputs::default()),
+                );
+                self.report(Code::Ambiguous, second.number, Some(first.number), message);
+            }
+        }
+    }
+
+    fn coverage(&mut self, enabled: &Enabled, by_plan: &ByPlan<'_>) {
+        for (plan, place) in &enabled.plans {
+            if self.plans.providers(plan).is_none() {
+                let hint = word::did_you_mean(plan, self.plans.names());
+                let message = format!("there is no plan `{plan}`, but it is enabled{hint}");
+                self.findings.push(self.source.finding(Code::UnknownPlan, 0, *place, message));
+            } else if !self.mentioned.contains(plan) {
+                let message = format!("enabled plan `{plan}` has no rule: add at least `{plan}`");
+                self.findings.push(self.source.finding(Code::UncoveredPlan, 0, *place, message));
+            }
+        }
+        // What a rule covers that is not written well cannot be told.
+        for (plan, rules) in
+            by_plan.iter().filter(|(plan, _)| !self.broken.contains(**plan)).collect::<Vec<_>>()
+        {
+            // More of them help nobody.
+            const SHOWN: usize = 3;
+            let gaps = overlap::gaps(&values(rules), SHOWN + 1);
+            if gaps.is_empty() {
+                continue;
+            }
+            let mut texts: Vec<String> = gaps.iter().take(SHOWN).map(describe).collect();
+            if gaps.len() > SHOWN {
+                texts.push("others".to_owned());
+            }
+            let message = format!(
+                "plan `{plan}` has no rule for requests with {}: they are refused; add `{plan}` to cover every request",
+                texts.join("; or "),
+            );
+            self.report(Code::PartialPlan, rules[0].number, None, message);
+        }
+    }
+
+    /// Types that are the same although their parts are not: clusters of both would share a pool.
+    fn collisions(&mut self, rules: &[Rule]) {
+        let mut types: BTreeMap<String, (Parts<'_>, &Rule)> = BTreeMap::new();
+        let mut told = BTreeSet::new();
+        let plans = self.plans;
+        for rule in rules {
+            let Some(parts) = rule
+                .outputs
+                .suffixes()
+                .map(|input| rule.input(input).map(|value| (Some(input), value)))
+                .collect::<Option<Vec<_>>>()
+            else {
+                continue;
+            };
+            for provider in plans.providers(&rule.plan).unwrap_or_default() {
+                let mut parts = parts.clone();
+                parts.insert(0, (None, provider));
+                let type_: Vec<&str> = parts.iter().map(|(_, part)| *part).collect();
+                let type_ = type_.join("_");
+                let (first_parts, first) =
+                    types.entry(type_.clone()).or_insert_with(|| (parts.clone(), rule));
+                if *first_parts != parts && told.insert((first.number, rule.number)) {
+                    let message = format!(
+                        "rules {} (`{}`) and {} both lead to hyperscalerType `{type_}`, from different regions",
+                        first.number, first.text, rule.number,
+                    );
+                    let related = first.number;
+                    self.report(Code::TypeCollision, rule.number, Some(related), message);
+                }
+            }
+        }
+    }
+
+    /// Values are open-ended, so a rule always has requests that no more specific rule takes: only its plan can keep
+    /// requests from it.
+    fn unreachable(&mut self, enabled: &Enabled, rules: &[Rule]) {
+        if !enabled.explicit {
+            return;
+        }
+        let names: BTreeSet<&str> = enabled.plans.iter().map(|(plan, _)| plan.as_str()).collect();
+        for rule in rules.iter().filter(|rule| !names.contains(rule.plan.as_str())) {
+            let message = format!(
+                "no request reaches this rule: plan `{}` is not enabled; enable it, or leave the rule out",
+                rule.plan,
+            );
+            self.report(Code::Unreachable, rule.number, None, message);
+        }
+    }
+
+    /// Reports something about the whole of a rule.
+    fn report(&mut self, code: Code, number: usize, related: Option<usize>, message: String) {
+        if let Some(Some(scalar)) = self.entries.get(number - 1) {
+            let finding = self.source.finding(code, number, scalar.place, message);
+            self.findings.push(Finding { related, ..finding });
+        }
+    }
+}
+
+fn values<'r>(rules: &[&'r Rule]) -> Vec<[Option<&'r str>; INPUTS]> {
+    rules.iter().map(|rule| rule.inputs.each_ref().map(Option::as_deref)).collect()
+}
+
+/// "PR other than a, b and HR=c".
+fn describe(gap: &Gap<&str, INPUTS>) -> String {
+    // A list that nobody reads to its end.
+    const SHOWN: usize = 5;
+    let part = |input: Input| match &gap[input.index()] {
+        None => None,
+        Some(Part::Is(value)) => Some(format!("{input}={value}")),
+        Some(Part::NoneOf(values)) => {
+            let more = match values.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let shown: Vec<&str> = values.iter().take(SHOWN).copied().collect();
+            Some(format!("{input} other than {}{more}", shown.join(", ")))
+        }
+    };
+    Input::ALL.into_iter().filter_map(part).collect::<Vec<_>>().join(" and ")
+}

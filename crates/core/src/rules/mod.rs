@@ -1,0 +1,96 @@
+//! The rule language: which pool a request goes to.
+//!
+//! ```yaml
+//! hap:
+//!   rule:
+//!     - aws                          # every aws cluster: hyperscalerType=aws
+//!     - aws(PR=cf-eu11) -> EU        # but in cf-eu11 only accounts for EU access
+//!     - sap-converged-cloud -> HR, S # shared accounts, one pool for each region
+//! ```
+//!
+//! A rule is a plan, inputs that must be equal to what the request says, and outputs that say which pool. Of the rules that
+//! match, the one with most inputs decides; rules that would leave that open are refused.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `attribute` | the inputs and outputs there are |
+//! | `rule`, `parse` | one rule: how it is written and read |
+//! | `file`, `yaml`, `source` | the file, and where in it things stand |
+//! | `plans` | which plans there are |
+//! | `finding`, `check`, `overlap`, `word` | what can be wrong |
+//! | `set`, `table` | rules in force: which one decides |
+//! | `explain`, `diff`, `format` | what people ask about rules |
+
+mod attribute;
+mod check;
+mod diff;
+mod explain;
+mod file;
+mod finding;
+mod format;
+mod overlap;
+mod parse;
+mod plans;
+mod rule;
+mod set;
+mod source;
+mod table;
+mod word;
+mod yaml;
+
+pub use attribute::{INPUTS, Input, Inputs, Output, Outputs};
+pub use diff::{Change, Class, Outcome};
+pub use explain::{Explanation, Lost, Won};
+pub use finding::{Code, Finding, Severity};
+pub use format::format;
+pub use parse::Fault;
+pub use plans::{ENABLED_BY_DEFAULT, Plans};
+pub use rule::Rule;
+pub use set::{Match, NoMatch, NoPool, Request, RuleSet};
+
+use source::Source;
+
+/// How rules are checked.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The plans that need a rule, whatever the file says.
+    pub enabled_plans: Option<Vec<String>>,
+    /// Warnings are errors.
+    pub strict: bool,
+}
+
+/// What came of a rule file.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The rules, unless there is an error.
+    pub rules: Option<RuleSet>,
+    /// Everything that was found, in the order of the file.
+    pub findings: Vec<Finding>,
+}
+
+/// Reads and checks a rule file: the chart's `hap:` block, or the same without `hap:`.
+///
+/// ```
+/// use allotment_core::rules::{Options, Request, load};
+///
+/// let loaded = load("hap: {rule: [aws, 'aws(PR=cf-eu11) -> EU'], enabledPlans: [aws]}", &Options::default());
+/// let rules = loaded.rules.ok_or("the rules are bad")?;
+/// let request = Request { plan: "aws", platform_region: Some("cf-eu11"), ..Request::default() };
+/// let pool = rules.find(&request).map_err(|error| error.to_string())?.pool_key()?;
+/// assert_eq!(pool.to_string(), "aws (EU)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn load(text: &str, options: &Options) -> Loaded {
+    let source = Source::new(text);
+    let checked = check::check(file::read(text, &source), &source, options.enabled_plans.as_deref());
+    let check::Checked { rules, plans, enabled, labels, mut findings } = checked;
+    if options.strict {
+        for finding in &mut findings {
+            finding.severity = Severity::Error;
+        }
+    }
+    findings.sort_by_key(|finding| (finding.line, finding.column, finding.code, finding.related));
+    let good = findings.iter().all(|finding| finding.severity != Severity::Error);
+    let rules = good.then(|| RuleSet::new(rules, plans, enabled, labels));
+    Loaded { rules, findings }
+}

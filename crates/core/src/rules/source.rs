@@ -1,0 +1,106 @@
+//! Where something stands in the text of a file.
+
+use super::finding::{Code, Finding};
+use serde_saphyr::{Location, Spanned};
+use std::ops::Range;
+
+/// A text in which places can be found.
+pub(super) struct Source<'t> {
+    text: &'t str,
+    /// Where each line starts.
+    lines: Vec<usize>,
+}
+
+/// A place in a text: a line, a character in it, and how many characters from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    line: usize,
+    column: usize,
+    width: usize,
+}
+
+/// A text in a YAML file, and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Scalar {
+    pub(super) text: String,
+    /// The whole of it.
+    pub(super) place: Place,
+    /// The bytes of the file that are this text, character for character; not known where it is folded, escaped, or an
+    /// alias.
+    pub(super) bytes: Option<Range<usize>>,
+}
+
+impl<'t> Source<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { text, lines: std::iter::once(0).chain(breaks).collect() }
+    }
+
+    pub(super) fn finding(&self, code: Code, rule: usize, place: Place, message: String) -> Finding {
+        Finding {
+            severity: code.severity(),
+            code,
+            rule,
+            line: place.line,
+            column: place.column,
+            message,
+            related: None,
+            source_line: self.line(place.line).to_owned(),
+            width: place.width,
+        }
+    }
+
+    /// Where a value starts, as the YAML reader tells it.
+    pub(super) fn place(&self, location: Location) -> Place {
+        let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX).max(1);
+        Place { line: number(location.line()), column: number(location.column()), width: 1 }
+    }
+
+    pub(super) fn scalar(&self, Spanned { value, referenced, .. }: &Spanned<String>) -> Scalar {
+        let bytes = self.find(value, *referenced);
+        let place = match &bytes {
+            Some(bytes) => self.place_of_bytes(bytes),
+            None => self.place(*referenced),
+        };
+        Scalar { text: value.clone(), place, bytes }
+    }
+
+    /// A part of a scalar, given in bytes of its text; the whole of it if the part cannot be found in the file.
+    pub(super) fn part(&self, scalar: &Scalar, part: &Range<usize>) -> Place {
+        match &scalar.bytes {
+            Some(bytes) => self.place_of_bytes(&(bytes.start + part.start..bytes.start + part.end)),
+            None => scalar.place,
+        }
+    }
+
+    /// Finds the bytes of a scalar that stands in the file as it is, plain or in quotes.
+    fn find(&self, value: &str, location: Location) -> Option<Range<usize>> {
+        let start = usize::try_from(location.span().byte_offset()?).ok()?;
+        let rest = self.text.get(start..)?;
+        if !value.is_empty() && rest.starts_with(value) {
+            return Some(start..start + value.len());
+        }
+        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let inside = rest[1..].strip_prefix(value)?;
+        inside.starts_with(quote).then(|| start + 1..start + 1 + value.len())
+    }
+
+    fn place_of_bytes(&self, bytes: &Range<usize>) -> Place {
+        let line = self.lines.partition_point(|start| *start <= bytes.start);
+        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let characters = |range: Range<usize>| self.text.get(range).map_or(0, |text| text.chars().count());
+        // A byte order mark is not a character of the first line.
+        let mark = usize::from(start == 0 && self.text.starts_with('\u{feff}'));
+        Place {
+            line,
+            column: characters(start..bytes.start).saturating_sub(mark) + 1,
+            width: characters(bytes.clone()).max(1),
+        }
+    }
+
+    fn line(&self, number: usize) -> &'t str {
+        let Some(&start) = number.checked_sub(1).and_then(|index| self.lines.get(index)) else { return "" };
+        let end = self.lines.get(number).copied().unwrap_or(self.text.len());
+        self.text[start..end].trim_end_matches(['\n', '\r']).trim_start_matches('\u{feff}')
+    }
+}
