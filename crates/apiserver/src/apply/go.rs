@@ -108,7 +108,8 @@ pub(crate) fn in_order_each(list: &Value, order: &[&str]) -> String {
 /// An object as JSON, its fields in this order.
 pub(crate) fn in_order(object: &Value, order: &[&str], show: impl Fn(&str, &Value) -> String) -> String {
     let fields = order.iter().filter_map(|field| Some((field, object.get(*field)?)));
-    let fields = fields.map(|(field, value)| format!("\"{field}\":{}", show(field, value)));
+    let fields =
+        fields.map(|(field, value)| format!("{}:{}", json(&Value::from(*field)), show(field, value)));
     format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 

@@ -69,6 +69,11 @@ impl<'a> Fitting<'a> {
             | (Shape::Flag, Value::Bool(_))
             | (Shape::Number, Value::Number(_)) => Ok(()),
             (Shape::Integer(name), Value::Number(number)) if fits(number, name) => Ok(()),
+            (Shape::Integer(_), Value::Number(number)) if self.reader == Reader::Map => {
+                let whole = whole(number).ok_or_else(|| self.complaint(value, shape))?;
+                *value = Value::from(whole);
+                Ok(())
+            }
             _ => Err(self.complaint(value, shape)),
         }
     }
@@ -87,7 +92,10 @@ impl<'a> Fitting<'a> {
                 Shape::Struct { .. } => format!("cannot restore struct from: {}", kind(value)),
                 Shape::Map(_) => format!("cannot restore map from {}", kind(value)),
                 Shape::List(_) | Shape::Bytes => format!("cannot restore slice from {}", kind(value)),
-                _ => format!("cannot convert {} to {}", go::type_of(value), shape.go_name()),
+                Shape::Text(name) if value.is_i64() => format!("cannot convert int64 to {name}"),
+                Shape::Integer(name) if value.is_f64() => format!("cannot convert float64 to {name}"),
+                Shape::Text(_) => "unrecognized type: string".to_owned(),
+                _ => format!("unrecognized type: {}", shape.go_name()),
             },
         }
     }
@@ -97,11 +105,10 @@ impl<'a> Fitting<'a> {
             (Shape::Integer(_), Value::Number(number)) => format!("number {number}"),
             _ => go::json_word(value).to_owned(),
         };
-        // Times read themselves, and do not know where they are.
-        if matches!(shape, Shape::Time | Shape::MicroTime) {
-            return format!("json: cannot unmarshal {found} into Go value of type string");
-        }
-        let target = shape.go_name();
+        let target = match shape {
+            Shape::Time | Shape::MicroTime => "string".to_owned(),
+            shape => shape.go_name(),
+        };
         match self.path.is_empty() {
             true => format!("json: cannot unmarshal {found} into Go value of type {target}"),
             false => format!(
@@ -115,6 +122,12 @@ impl<'a> Fitting<'a> {
 
 fn fits(number: &serde_json::Number, name: &str) -> bool {
     number.as_i64().is_some_and(|whole| name != "int32" || i32::try_from(whole).is_ok())
+}
+
+/// A number that has a point, and nothing behind it.
+fn whole(number: &serde_json::Number) -> Option<i64> {
+    let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+    format!("{float:.0}").parse().ok()
 }
 
 /// The kind of a value, in Go's sense.

@@ -47,10 +47,12 @@ pub(crate) fn read_as(call: &Call, resource: &Resource) -> Result<Value, ApiErro
         }
     };
     let wrong = match read {
-        Ok(object) => match recognize(object, resource, &call.body) {
-            Ok(object) => return Ok(object),
-            Err(wrong) => wrong,
-        },
+        Ok(mut object) => {
+            match recognize(&mut object, resource, |_| String::from_utf8_lossy(&call.body).into_owned()) {
+                Ok(()) => return Ok(object),
+                Err(wrong) => wrong,
+            }
+        }
         Err(why) => Wrong::Unrecognized(why),
     };
     Err(match wrong {
@@ -68,12 +70,13 @@ pub(crate) fn read_as(call: &Call, resource: &Resource) -> Result<Value, ApiErro
 }
 
 /// What a JSON patch or a merge patch made of an object, read again.
-pub(crate) fn read_patched(patched: Value, old: &Value, resource: &Resource) -> Result<Value, ApiError> {
-    let shown = shown(&patched, old, resource);
-    recognize(patched, resource, shown.as_bytes()).map_err(|wrong| match wrong {
-        Wrong::Unrecognized(why) | Wrong::Unfit { why, .. } => refused_patch(shown, why),
-        Wrong::Refused(error) => error,
-    })
+pub(crate) fn read_patched(mut patched: Value, old: &Value, resource: &Resource) -> Result<Value, ApiError> {
+    let show = |patched: &Value| shown(patched, old, resource);
+    match recognize(&mut patched, resource, show) {
+        Ok(()) => Ok(patched),
+        Err(Wrong::Unrecognized(why) | Wrong::Unfit { why, .. }) => Err(refused_patch(show(&patched), why)),
+        Err(Wrong::Refused(error)) => Err(error),
+    }
 }
 
 /// What a strategic merge patch made of an object.
@@ -136,14 +139,16 @@ fn summary(body: &[u8]) -> String {
     }
 }
 
-/// Sees whether an object is of its kind. `body` is what it was read from.
-fn recognize(object: Value, resource: &Resource, body: &[u8]) -> Result<Value, Wrong> {
+/// Sees whether an object is of its kind, and makes it so where it can. `show` tells what it was read from.
+fn recognize(object: &mut Value, resource: &Resource, show: impl Fn(&Value) -> String) -> Result<(), Wrong> {
     // What is null is an object without fields, for Go.
-    let mut object = if object.is_null() { Value::Object(Map::new()) } else { object };
+    if object.is_null() {
+        *object = Value::Object(Map::new());
+    }
     if !object.is_object() {
         return Err(Wrong::Unrecognized(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type {VERSION_AND_KIND}",
-            go::json_word(&object)
+            go::json_word(object)
         )));
     }
     for field in ["apiVersion", "kind"] {
@@ -155,13 +160,12 @@ fn recognize(object: Value, resource: &Resource, body: &[u8]) -> Result<Value, W
             )));
         }
     }
-    check_kind(&object, resource, body)?;
-    fit(&mut object, resource, Reader::Json).map_err(|why| Wrong::Unfit {
+    check_kind(object, resource, show)?;
+    fit(object, resource, Reader::Json).map_err(|why| Wrong::Unfit {
         kind: resource.kind.clone(),
         version: resource.version.clone(),
         why,
-    })?;
-    Ok(object)
+    })
 }
 
 /// Makes the fields of an object what they are on a real server, as far as we know what that is.
@@ -177,15 +181,15 @@ fn fit(object: &mut Value, resource: &Resource, reader: Reader) -> Result<(), St
 }
 
 /// Checks that a body is of the kind that the path names. A kind that is built in may leave it out.
-fn check_kind(object: &Value, resource: &Resource, body: &[u8]) -> Result<(), Wrong> {
+fn check_kind(object: &Value, resource: &Resource, show: impl Fn(&Value) -> String) -> Result<(), Wrong> {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();
     let (wanted, expected) = (&resource.kind, resource.api_version());
     if resource.from_definition {
         for (field, value) in [("Kind", kind), ("apiVersion", api_version)] {
             if value.is_empty() {
-                let body = String::from_utf8_lossy(body);
-                return Err(Wrong::Unrecognized(format!("Object '{field}' is missing in '{body}'")));
+                let why = format!("Object '{field}' is missing in '{}'", show(object));
+                return Err(Wrong::Unrecognized(why));
             }
         }
         if api_version != expected {
@@ -220,25 +224,21 @@ fn check_kind(object: &Value, resource: &Resource, body: &[u8]) -> Result<(), Wr
     ))
 }
 
-/// An object after a patch as a refusal shows it: a part that the patch leaves alone is as a real server writes it.
+/// An object after a patch as a refusal shows it: fields are in the order of their names where the patch has been, and in
+/// the order in which Go declares them where it has not.
 fn shown(patched: &Value, old: &Value, resource: &Resource) -> String {
-    let parts = patched.as_object().into_iter().flatten().map(|(name, value)| {
+    let Value::Object(fields) = patched else { return go::json(patched) };
+    let parts = fields.iter().map(|(name, value)| {
         let text = match name.as_str() {
-            "metadata" if !resource.from_definition && old.get("metadata") == Some(value) => {
-                metadata_in_order(value)
-            }
+            "metadata" if !resource.from_definition => shown_metadata(value, &old["metadata"]),
             _ => go::json(value),
         };
         format!("{}:{text}", go::json(&Value::from(name.as_str())))
     });
-    match patched.is_object() {
-        true => format!("{{{}}}", parts.collect::<Vec<_>>().join(",")),
-        false => go::json(patched),
-    }
+    format!("{{{}}}", parts.collect::<Vec<_>>().join(","))
 }
 
-/// Metadata in the order in which Go declares its fields.
-fn metadata_in_order(metadata: &Value) -> String {
+fn shown_metadata(metadata: &Value, old: &Value) -> String {
     const FIELDS: [&str; 15] = [
         "name",
         "generateName",
@@ -258,7 +258,11 @@ fn metadata_in_order(metadata: &Value) -> String {
     ];
     const MANAGER: [&str; 7] =
         ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
-    go::in_order(metadata, &FIELDS, |field, value| match field {
+    let Value::Object(fields) = metadata else { return go::json(metadata) };
+    let by_name: Vec<&str> = fields.keys().map(String::as_str).collect();
+    let order = if metadata == old { FIELDS.as_slice() } else { by_name.as_slice() };
+    go::in_order(metadata, order, |field, value| match field {
+        _ if old.get(field) != Some(value) => go::json(value),
         "ownerReferences" => go::owners(value),
         "managedFields" => go::in_order_each(value, &MANAGER),
         _ => go::json(value),

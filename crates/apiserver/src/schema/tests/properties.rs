@@ -90,7 +90,10 @@ proptest! {
         let mut value = value;
         prune(&schema, &mut value);
         default(&schema, &mut value);
-        prop_assert_eq!(validate(&schema, &value, Some(&value)), vec![]);
+        let mut refused = validate(&schema, &value, Some(&value));
+        // An item that is null has no keys by which to find the old one, so it is refused whenever it is written.
+        refused.retain(|error| error.value != Some(json!("null")));
+        prop_assert_eq!(refused, vec![]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod reads;
 mod schemas;
 pub mod shared;
 mod tokens;
+mod types;
 mod watches;
 mod writes;
 
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Case> {
         schemas::cases(),
         definitions::cases(),
         tokens::cases(),
+        types::cases(),
         access::cases(),
         protocol::cases(),
     ];
