@@ -174,8 +174,9 @@ impl Server {
                 }
             }
         }
+        self.admit_collection(call, &chosen)?;
         let mut metadata = json!({ "resourceVersion": self.store.revision().to_string() });
-        if call.resource.is_custom() {
+        if call.resource.is_untyped() {
             metadata["continue"] = json!("");
         }
         let mut items = Vec::new();
@@ -237,7 +238,7 @@ fn check_preconditions(
 
 /// An object as one item of a list: kinds that are built in leave version and kind out.
 fn listed(mut object: Value, resource: &Resource) -> Value {
-    if let Some(fields) = object.as_object_mut().filter(|_| !resource.is_custom()) {
+    if let Some(fields) = object.as_object_mut().filter(|_| !resource.is_untyped()) {
         fields.remove("apiVersion");
         fields.remove("kind");
     }

@@ -74,7 +74,7 @@ pub(crate) fn show(stored: &Stored, resource: &Resource, form: Form) -> Result<B
 pub(crate) fn item(stored: &Stored, resource: &Resource, form: Form) -> Result<Bytes, ApiError> {
     let bytes = show(stored, resource, form)?;
     let own = prefix(&resource.api_version(), &resource.kind);
-    if resource.is_custom() || form != Form::Whole || !bytes.starts_with(own.as_bytes()) {
+    if resource.is_untyped() || form != Form::Whole || !bytes.starts_with(own.as_bytes()) {
         return Ok(bytes);
     }
     let mut rest = BytesMut::with_capacity(bytes.len() - own.len());

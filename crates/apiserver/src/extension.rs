@@ -4,7 +4,7 @@ use crate::{
     auth::{User, rbac::Attributes},
     encode,
     error::{ApiError, FieldError},
-    meta,
+    kinds, meta,
     resource::{Resource, StorageKey},
     server::{Call, Server},
     store::Key,
@@ -32,6 +32,18 @@ pub trait Extension: Send {
 
     /// Looks at a write before it is kept, and may change or refuse it. It sees writes of every kind.
     fn admit(&self, write: &mut Write<'_>, objects: &Objects<'_>) -> Result<(), ApiError>;
+
+    /// Looks at a deletion of many objects at once before any of them goes.
+    fn admit_collection(&self, resource: &Resource, chosen: &[Value]) -> Result<(), ApiError> {
+        let _ = (resource, chosen);
+        Ok(())
+    }
+
+    /// What is told to whoever writes an object that is accepted.
+    fn warnings(&self, resource: &Resource, object: &Value) -> Vec<String> {
+        let _ = (resource, object);
+        Vec::new()
+    }
 
     /// Answers a subresource of its own, or leaves it to the server.
     fn subresource(
@@ -130,6 +142,17 @@ impl Objects<'_> {
 }
 
 impl Server {
+    /// What is told to whoever writes an object.
+    pub(crate) fn warnings(&self, object: &Value, resource: &Resource) -> Vec<String> {
+        let own = self.extensions.iter().flat_map(|extension| extension.warnings(resource, object));
+        kinds::warnings(object, resource).into_iter().chain(own).collect()
+    }
+
+    /// Lets the extensions see a deletion of many objects.
+    pub(crate) fn admit_collection(&self, call: &Call, chosen: &[Value]) -> Result<(), ApiError> {
+        self.extensions.iter().try_for_each(|extension| extension.admit_collection(&call.resource, chosen))
+    }
+
     /// Lets the extensions put in what is missing.
     pub(crate) fn prepare(&self, call: &Call, old: Option<&Value>, new: &mut Value) -> Result<(), ApiError> {
         let verb = if old.is_some() { "update" } else { "create" };

@@ -295,7 +295,7 @@ impl Page<'_> {
 
     fn finish(self, revision: Revision, exact: bool) -> Bytes {
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
-        if self.call.resource.is_custom() {
+        if self.call.resource.is_untyped() {
             metadata["continue"] = json!("");
         }
         if self.remaining > 0

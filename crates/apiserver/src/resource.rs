@@ -45,6 +45,17 @@ pub struct Resource {
     pub nature: Nature,
     /// Whether it goes with a CustomResourceDefinition.
     pub from_definition: bool,
+    /// What it has from a server that reads its objects into types of its own, as an extension's kinds are read.
+    pub typed: Option<Arc<Typed>>,
+}
+
+/// A kind that another server would read into a type, not one that is kept as it comes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Typed {
+    /// What is there in every object, whatever the client says: nobody owns it.
+    pub zero: Value,
+    /// Whether an update may leave out which version it is about.
+    pub unconditional_updates: bool,
 }
 
 /// What a kind does differently.
@@ -70,6 +81,11 @@ impl Resource {
     /// Whether it came with a CustomResourceDefinition, or is served like one.
     pub fn is_custom(&self) -> bool {
         self.nature == Nature::Custom
+    }
+
+    /// Whether its objects are shown and written like those of a CustomResourceDefinition.
+    pub(crate) fn is_untyped(&self) -> bool {
+        self.is_custom() && self.typed.is_none()
     }
 
     /// As refusals name it.

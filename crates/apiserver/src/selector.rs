@@ -23,7 +23,7 @@ impl FieldSelector {
     pub(crate) fn of(text: &str, resource: &Resource) -> Result<Self, ApiError> {
         Self::parse(text, &resource.selectable_fields).map_err(|error| {
             // Kinds that have no fields of their own here have a message of their own there.
-            let plain = !resource.is_custom() && resource.selectable_fields.is_empty();
+            let plain = !resource.is_untyped() && resource.selectable_fields.is_empty();
             match error.message.strip_prefix("field label not supported: ").filter(|_| plain) {
                 Some(field) => ApiError::bad_request(format!(
                     "{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""

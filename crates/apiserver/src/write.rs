@@ -83,18 +83,21 @@ impl Server {
         let uid = self.new_uid();
         meta::prepare_create(&mut object, &call.namespace, &uid, call.now);
         self.tidy(call, &mut object, warnings)?;
-        if resource.status {
+        if resource.status && resource.typed.is_none() {
             object.as_object_mut().map(|fields| fields.remove("status"));
         }
         kinds::default(&mut object, &resource);
         self.prepare(call, None, &mut object)?;
         let api_version = resource.api_version();
         apply::update(None, &mut object, &apply_context(call, &api_version));
+        if resource.status {
+            object.as_object_mut().map(|fields| fields.remove("status"));
+        }
         kinds::prepare_create(&mut object, &resource);
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
         }
-        warnings.extend(kinds::warnings(&object, &resource));
+        warnings.extend(self.warnings(&object, &resource));
         self.finish(call, None, object)
     }
 
@@ -242,7 +245,7 @@ impl Server {
         new["apiVersion"] = json!(resource.api_version());
         new["kind"] = json!(resource.kind);
         self.check_unknown(call, &mut new, warnings)?;
-        if !self.has(Planted::StatusWrittenWithObject) {
+        if !self.has(Planted::StatusWrittenWithObject) && resource.typed.is_none() {
             keep_other_half(call, &mut new, old);
         }
         meta::keep_on_update(&mut new, old);
@@ -250,23 +253,27 @@ impl Server {
         kinds::default(&mut new, &resource);
         self.prepare(call, Some(old), &mut new)?;
         kinds::prepare_update(&mut new, old, &resource);
-        if resource.is_custom() && self.changes_generation(call, &new, old) {
-            let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
-            meta::metadata(&mut new).insert("generation".into(), json!(generation));
-        }
         meta::metadata(&mut new).insert("resourceVersion".into(), old["metadata"]["resourceVersion"].clone());
         if ownership == Ownership::Track && !self.has(Planted::OwnersNotTracked) {
             let api_version = resource.api_version();
             apply::update(Some(old), &mut new, &apply_context(call, &api_version));
         }
+        if resource.typed.is_some() {
+            keep_other_half_of_typed(call, &mut new, old);
+        }
+        if resource.is_custom() && self.changes_generation(call, &new, old) {
+            let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
+            meta::metadata(&mut new).insert("generation".into(), json!(generation));
+        }
         apply::keep_times(old, &mut new);
-        if new == *old && !self.has(Planted::UnchangedWriteKept) {
+        // What an extension makes of a write may differ though the write does not.
+        if new == *old && resource.typed.is_none() && !self.has(Planted::UnchangedWriteKept) {
             return Ok(new);
         }
         if meta::is_deleting(old) && meta::finalizers(&new).is_empty() {
             return self.finish_deletion(call, old, new);
         }
-        warnings.extend(kinds::warnings(&new, &resource));
+        warnings.extend(self.warnings(&new, &resource));
         self.finish(call, Some(old), new).map(|(kept, _)| kept)
     }
 
@@ -311,7 +318,7 @@ impl Server {
                 let patched = patch::merge::apply(&old, &patch::merge::decode(&call.body, decoding)?)?;
                 read_patched(patched, &old, resource)?
             }
-            "application/strategic-merge-patch+json" if !resource.is_custom() => {
+            "application/strategic-merge-patch+json" if !resource.is_untyped() => {
                 let patch = patch::strategic::decode(&call.body)?;
                 read_merged(patch::strategic::apply(&old, &patch, &resource.schema)?, &patch, resource)?
             }
@@ -382,7 +389,7 @@ impl Server {
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
         }
-        warnings.extend(kinds::warnings(&object, &resource));
+        warnings.extend(self.warnings(&object, &resource));
         let (created, _) = self.finish(call, None, object)?;
         Ok(Answer::json(201, encode_for(call, &created)?).with_warnings(warnings))
     }
@@ -543,6 +550,8 @@ impl Server {
 /// What the managed fields of a write are worked out with.
 fn apply_context<'a>(call: &'a Call, api_version: &'a str) -> apply::Context<'a> {
     let ignored = match (call.resource.status, call.subresource.as_str()) {
+        // Whoever sends the other half comes to own it, though it is not kept.
+        _ if call.resource.typed.is_some() => apply::FieldSet::default(),
         (true, "") => apply::FieldSet::of_fields(&[&["status"]]),
         (true, "status") if call.resource.is_custom() => {
             apply::FieldSet::of_fields(&[&["spec"], &["metadata"]])
@@ -595,6 +604,20 @@ fn keep_other_half(call: &Call, new: &mut Value, old: &Value) {
             None => drop(fields.remove("status")),
         }
     }
+}
+
+/// The same for a kind that is read into a type, where a write to the status may change the metadata.
+fn keep_other_half_of_typed(call: &Call, new: &mut Value, old: &Value) {
+    let (Some(fields), Some(old)) = (new.as_object_mut(), old.as_object()) else { return };
+    if !call.resource.status {
+        return;
+    }
+    let status = call.subresource == "status";
+    let kept = |field: &str| field != "metadata" && (field == "status") != status;
+    fields.retain(|field, _| !kept(field));
+    fields.extend(
+        old.iter().filter(|(field, _)| kept(field)).map(|(field, value)| (field.clone(), value.clone())),
+    );
 }
 
 /// Refuses options that make no sense, before anything else is looked at.

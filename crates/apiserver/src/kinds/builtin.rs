@@ -126,5 +126,6 @@ fn resource(row: &Row) -> Resource {
         openapi: None,
         nature: row.nature,
         from_definition: false,
+        typed: None,
     }
 }

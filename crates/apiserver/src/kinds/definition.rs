@@ -327,6 +327,7 @@ fn resources(object: &Value) -> Vec<Resource> {
                 openapi: Some(Arc::new(version["schema"]["openAPIV3Schema"].clone())),
                 nature: Nature::Custom,
                 from_definition: true,
+                typed: None,
             })
         })
         .collect()

@@ -66,7 +66,10 @@ impl Kinds {
 }
 
 /// What is there in every object of a kind, whatever the client says: nobody owns it.
-pub(crate) fn empty(resource: &Resource) -> Option<&'static Value> {
+pub(crate) fn empty(resource: &Resource) -> Option<&Value> {
+    if let Some(typed) = &resource.typed {
+        return Some(&typed.zero);
+    }
     static SPEC: LazyLock<Value> = LazyLock::new(|| json!({ "spec": {} }));
     static SPEC_AND_STATUS: LazyLock<Value> = LazyLock::new(|| json!({ "spec": {}, "status": {} }));
     static EVENT: LazyLock<Value> = LazyLock::new(|| empty_event(true));
@@ -96,6 +99,9 @@ pub(crate) fn returns_deleted(resource: &Resource) -> bool {
 
 /// Whether an update must say which version it is about.
 pub(crate) fn wants_version(resource: &Resource) -> bool {
+    if let Some(typed) = &resource.typed {
+        return !typed.unconditional_updates;
+    }
     resource.is_custom()
         || matches!(
             place(resource),

@@ -13,6 +13,9 @@ use allotment_apiserver::{
 };
 use serde_json::{Value, json};
 
+/// What whoever writes a SecretBinding is told.
+pub(super) const DEPRECATED: &str = "SecretBinding is deprecated in favour of CredentialsBinding. For migration instructions, see: https://github.com/gardener/gardener/blob/master/docs/usage/shoot-operations/secretbinding-to-credentialsbinding-migration.md";
+
 const PROVIDER_LABEL: &str = "provider.extensions.gardener.cloud/";
 
 /// Decides about a write to a CredentialsBinding.

@@ -2,7 +2,7 @@
 //!
 //! A table is YAML: an object is a map from field to type, a list has one item that is the type of all of them, `"*"`
 //! stands for every key of a map. A type is a word: `string`, `int`, `number`, `bool`, `bytes`, `quantity`,
-//! `intOrString`, `any` (an object that Gardener itself does not look into) or the name of another entry. A default
+//! `intOrString`, `any` (an object that Gardener itself does not look into, and that is one value) or the name of another entry. A default
 //! stands behind the type, as in `bool = true`. How server-side apply merges stands behind the name of a field:
 //! `workers(name)` is a list whose items are told apart by their name, `secretRef(atomic)` a map that is one value; all
 //! other lists are one value.
@@ -103,7 +103,7 @@ impl Fields {
             "number" => plain(Type::Number),
             "bool" => plain(Type::Boolean),
             "quantity" | "intOrString" => Schema { int_or_string: true, ..Schema::default() },
-            "any" => Schema { preserve_unknown_fields: true, ..plain(Type::Object) },
+            "any" => Schema { preserve_unknown_fields: true, atomic_map: true, ..plain(Type::Object) },
             name => self.named(name)?,
         };
         Ok(Schema { default, ..schema })

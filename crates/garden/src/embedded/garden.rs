@@ -3,8 +3,9 @@
 use super::{
     bindings,
     fields::FieldsError,
+    internal_secret,
     json::{labels, remove},
-    kinds, kubeconfig, project, shoot,
+    kinds, kubeconfig, project, set_up, shoot,
 };
 use allotment_apiserver::{
     ApiError,
@@ -50,7 +51,9 @@ impl Extension for Garden {
             well_typed(write)?;
         }
         match (write.resource.group.as_str(), write.resource.plural.as_str(), write.subresource) {
-            (kinds::CORE, "shoots", "") => shoot::set_defaults(write.new),
+            (kinds::CORE, "shoots", _) => shoot::set_defaults(write.new),
+            (kinds::CORE, "cloudprofiles", _) => set_up::set_profile_defaults(write.new),
+            (kinds::CORE, "controllerregistrations", _) => set_up::set_registration_defaults(write.new),
             (kinds::CORE, "internalsecrets", _) => encode_texts(write.new),
             _ => {}
         }
@@ -62,9 +65,10 @@ impl Extension for Garden {
             (kinds::CORE, "shoots") => shoot::admit_shoot(write, objects),
             (kinds::CORE, "projects") => project::admit_project(write, objects),
             (kinds::CORE, "cloudprofiles") => {
-                project::admit_cloud_profile(write);
+                set_up::admit_cloud_profile(write)?;
                 uncounted(write.new)
             }
+            (kinds::CORE, "controllerregistrations") => set_up::admit_controller_registration(write),
             (kinds::CORE, "secretbindings") => {
                 bindings::admit_secret_binding(write, objects)?;
                 uncounted(write.new)
@@ -73,8 +77,26 @@ impl Extension for Garden {
                 bindings::admit_credentials_binding(write, objects)?;
                 uncounted(write.new)
             }
-            (kinds::CORE, "internalsecrets") => uncounted(write.new),
+            (kinds::CORE, "internalsecrets") => {
+                internal_secret::admit(write)?;
+                uncounted(write.new)
+            }
             _ => Ok(()),
+        }
+    }
+
+    fn admit_collection(&self, resource: &Resource, chosen: &[Value]) -> Result<(), ApiError> {
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            (kinds::CORE, "shoots" | "projects") => shoot::all_must_be_confirmed(resource, chosen),
+            _ => Ok(()),
+        }
+    }
+
+    fn warnings(&self, resource: &Resource, object: &Value) -> Vec<String> {
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            (kinds::CORE, "secretbindings") => vec![bindings::DEPRECATED.to_owned()],
+            (kinds::CORE, "shoots") => shoot::warnings(object),
+            _ => Vec::new(),
         }
     }
 

@@ -2,9 +2,10 @@
 
 use super::fields::{Fields, FieldsError};
 use allotment_apiserver::{
-    resource::{Nature, Resource},
+    resource::{Nature, Resource, Typed},
     table::{self, Column},
 };
+use serde_json::json;
 use std::sync::Arc;
 
 /// The group of most of them.
@@ -84,13 +85,7 @@ const ROWS: [Row; 7] = [
         status: true,
         category: Some("all"),
         columns: SHOOT_COLUMNS,
-        selectable: &[
-            ".spec.seedName",
-            ".spec.cloudProfileName",
-            ".spec.cloudProfile.name",
-            ".spec.cloudProfile.kind",
-            ".status.seedName",
-        ],
+        selectable: &[".spec.seedName", ".spec.cloudProfileName", ".status.seedName"],
         ..row("Shoot", "shoots")
     },
     Row { short: &["sb"], namespaced: true, ..row("SecretBinding", "secretbindings") },
@@ -138,7 +133,29 @@ fn resource(row: &Row, fields: &Fields) -> Result<Resource, FieldsError> {
         openapi: None,
         nature: Nature::Custom,
         from_definition: false,
+        typed: Some(Arc::new(typed(row.kind))),
     })
+}
+
+/// What is there in every object: Go's structs have no "not there".
+fn typed(kind: &str) -> Typed {
+    let zero = match kind {
+        "Shoot" => json!({
+            "spec": { "kubernetes": {}, "provider": { "type": "" }, "region": "" },
+            "status": { "gardener": { "id": "", "name": "", "version": "" }, "hibernated": false, "technicalID": "", "uid": "" },
+        }),
+        "CloudProfile" => json!({
+            "spec": { "kubernetes": {}, "machineImages": [], "machineTypes": [], "regions": [], "type": "" }, "status": {},
+        }),
+        "Project" => json!({ "spec": {}, "status": {} }),
+        "ControllerRegistration" => json!({ "spec": {} }),
+        "SecretBinding" => json!({ "secretRef": {} }),
+        "CredentialsBinding" => json!({ "credentialsRef": {}, "provider": { "type": "" } }),
+        _ => json!({}),
+    };
+    let unconditional_updates =
+        matches!(kind, "Project" | "CloudProfile" | "SecretBinding" | "InternalSecret");
+    Typed { zero, unconditional_updates }
 }
 
 fn column((name, path, wide): &(&str, &str, bool)) -> Column {

@@ -3,7 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `fields`, `kinds` | what Gardener's kinds look like |
-//! | `shoot`, `bindings`, `project` | what is refused, in gardener-apiserver's words and order, and what is filled in |
+//! | `shoot`, `bindings`, `internal_secret`, `project`, `set_up` | what is refused, in gardener-apiserver's words and order, and what is filled in |
 //! | `kubeconfig` | `shoots/adminkubeconfig` and `shoots/viewerkubeconfig` |
 //! | `garden` | all of it, as an [`allotment_apiserver::extension::Extension`] |
 //! | `servers`, `landscape`, `manifests` | a landscape like the real one, that is ready at once |
@@ -14,6 +14,7 @@ mod bindings;
 mod facts;
 mod fields;
 mod garden;
+mod internal_secret;
 mod json;
 mod kinds;
 mod kubeconfig;
@@ -22,6 +23,7 @@ mod manifests;
 mod project;
 mod refusals;
 mod servers;
+mod set_up;
 mod shoot;
 #[cfg(test)]
 mod tests;
@@ -32,6 +34,7 @@ pub use fields::FieldsError;
 pub use garden::Garden;
 pub use landscape::{EmbeddedError, EmbeddedGarden, EmbeddedLandscape, garden_server};
 pub use manifests::LoadError;
-pub use project::{admit_cloud_profile, admit_project};
+pub use project::admit_project;
 pub use servers::{EmbeddedServers, ServerError};
+pub use set_up::admit_cloud_profile;
 pub use shoot::admit_shoot;

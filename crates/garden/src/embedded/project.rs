@@ -1,13 +1,16 @@
-//! Projects, CloudProfiles and ControllerRegistrations: what a garden is set up with.
+//! Projects.
 
 use super::{
     facts::Facts,
-    json::{at, items, labels, put, text},
+    json::{at, items, put, text},
     kinds::CORE,
-    refusals::{consecutive_hyphens, dns_label, immutable, invalid, too_long},
-    shoot::{is_expired, must_be_confirmed},
+    refusals::{consecutive_hyphens, dns_label, immutable, immutable_struct, invalid, too_long},
+    shoot::must_be_confirmed,
 };
-use allotment_apiserver::{error::ApiError, extension::Write};
+use allotment_apiserver::{
+    error::{ApiError, FieldError},
+    extension::Write,
+};
 use serde_json::{Value, json};
 
 /// With the name of a Shoot, the name of a project becomes part of the names of resources in the cloud.
@@ -21,7 +24,7 @@ pub fn admit_project(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), Api
         return must_be_confirmed(write);
     }
     if !write.subresource.is_empty() {
-        return Ok(());
+        return status(write);
     }
     if write.old.is_none() {
         owner(write);
@@ -45,8 +48,8 @@ pub fn admit_project(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), Api
             errors.extend(dns_label(field, namespace));
         }
     }
-    if let Some(before) = write.old.and_then(|old| at(old, "/spec/namespace")) {
-        errors.extend(immutable(field, namespace, Some(before)));
+    if let Some(old) = write.old {
+        errors.extend(kept(write.new, old));
     }
     if !errors.is_empty() {
         return Err(ApiError::invalid(CORE, "Project", &name, errors));
@@ -62,6 +65,40 @@ pub fn admit_project(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), Api
         return Err(ApiError::forbidden(write.resource.group_resource(), &name, why));
     }
     Ok(())
+}
+
+/// What of a project may not change.
+fn kept(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let shown = |subject: &Value| {
+        let fields = ["kind", "apiGroup", "name", "namespace"];
+        let fields = fields.iter().filter_map(|field| Some(format!("{field:?}:{}", subject.get(field)?)));
+        format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+    };
+    let [creator, namespace, owner] = ["createdBy", "namespace", "owner"]
+        .map(|field| (at(new, &format!("/spec/{field}")), at(old, &format!("/spec/{field}"))));
+    if creator.1.is_some() {
+        errors.extend(immutable_struct("spec.createdBy", creator.0, creator.1, shown));
+    }
+    if namespace.1.is_some() {
+        errors.extend(immutable("spec.namespace", namespace.0, namespace.1));
+    }
+    if owner.1.is_some() && owner.0.is_none() {
+        errors.push(invalid("spec.owner", Value::Null, "owner cannot be reset"));
+    }
+    errors
+}
+
+/// A phase is never taken back.
+fn status(write: &Write<'_>) -> Result<(), ApiError> {
+    let phase = |project: &Value| text(project, "/status/phase").to_owned();
+    match write.old.map(phase) {
+        Some(before) if !before.is_empty() && phase(write.new).is_empty() => {
+            let error = invalid("status.phase", "", "phase cannot be updated to an empty string");
+            Err(ApiError::invalid(CORE, "Project", text(write.new, "/metadata/name"), vec![error]))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Who makes a project owns it.
@@ -84,27 +121,4 @@ fn owner(write: &mut Write<'_>) {
     }
     put(write.new, "/spec/members", json!(members));
     put(write.new, "/status", json!({}));
-}
-
-/// A new CloudProfile loses versions that have expired already; every one gets the label of its provider.
-pub fn admit_cloud_profile(write: &mut Write<'_>) {
-    if write.verb == "delete" {
-        return;
-    }
-    let provider = format!("provider.extensions.gardener.cloud/{}", text(write.new, "/spec/type"));
-    let labels = labels(write.new);
-    labels.retain(|name, _| !name.starts_with("provider.extensions.gardener.cloud/"));
-    labels.insert(provider, json!("true"));
-    if write.old.is_none() {
-        let now = write.now;
-        let keep = |versions: Option<&mut Value>| {
-            if let Some(versions) = versions.and_then(Value::as_array_mut) {
-                versions.retain(|version| !is_expired(version, now));
-            }
-        };
-        keep(write.new.pointer_mut("/spec/kubernetes/versions"));
-        for image in write.new["spec"]["machineImages"].as_array_mut().into_iter().flatten() {
-            keep(image.get_mut("versions"));
-        }
-    }
 }

@@ -28,6 +28,9 @@ pub(in super::super) fn set(shoot: &mut Value) {
         shoot.pointer_mut("/spec/provider/workers").and_then(Value::as_array_mut).into_iter().flatten()
     {
         set_worker(worker);
+        if at(worker, "/machine/image").is_some() {
+            put_default(worker, "/machine/image/version", json!(""));
+        }
     }
     if at(shoot, "/spec/kubernetes/verticalPodAutoscaler").is_some() {
         vertical_pod_autoscaler(shoot);

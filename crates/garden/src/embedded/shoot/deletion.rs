@@ -3,13 +3,14 @@
 use super::super::{
     facts::{Facts, project_of},
     json::{annotation, is_true, items, number, text, texts},
-    refusals::forbidden,
+    refusals::{bare_error, bullets, forbidden},
 };
 use super::forbid;
 use allotment_api::gardener::names;
 use allotment_apiserver::{
     error::{ApiError, FieldError},
     extension::Write,
+    resource::Resource,
 };
 use serde_json::Value;
 
@@ -37,6 +38,23 @@ pub(in super::super) fn must_be_confirmed(write: &Write<'_>) -> Result<(), ApiEr
             let why = format!("must have a {:?} annotation to delete", names::CONFIRM_DELETION);
             Err(forbid(write, why))
         }
+    }
+}
+
+/// Refuses to delete many if one of them is not confirmed.
+pub(in super::super) fn all_must_be_confirmed(resource: &Resource, chosen: &[Value]) -> Result<(), ApiError> {
+    let unconfirmed = |object: &&Value| !is_confirmed(annotation(object, names::CONFIRM_DELETION));
+    let errors: Vec<String> = chosen
+        .iter()
+        .filter(unconfirmed)
+        .map(|object| {
+            let why = format!("must have a {:?} annotation to delete", names::CONFIRM_DELETION);
+            ApiError::forbidden(resource.group_resource(), text(object, "/metadata/name"), why).message
+        })
+        .collect();
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err(bare_error(bullets(&errors))),
     }
 }
 

@@ -22,11 +22,13 @@ mod references;
 mod status;
 mod update;
 mod version;
+mod warnings;
 mod workers;
 
 pub(super) use defaults::set as set_defaults;
-pub(super) use deletion::must_be_confirmed;
+pub(super) use deletion::{all_must_be_confirmed, must_be_confirmed};
 pub(super) use version::is_expired;
+pub(super) use warnings::warnings;
 
 use super::{
     facts::Facts,
@@ -74,6 +76,7 @@ fn change(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), ApiError> {
     errors.extend(deletion::force(write.new, Some(old)));
     refuse(write, errors)?;
     references::check(write, facts)?;
+    references::binding_stays(write, facts)?;
     profile::check(write, facts)?;
     deletion::finalizer_stays(write)
 }

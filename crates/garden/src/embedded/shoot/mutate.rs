@@ -51,7 +51,7 @@ pub(super) fn admit(write: &mut Write<'_>, facts: &dyn Facts) -> Result<(), ApiE
 }
 
 /// Labels that say which extensions a Shoot needs, so that it can be found by them.
-fn extension_labels(shoot: &mut Value) {
+pub(super) fn extension_labels(shoot: &mut Value) {
     let mut wanted =
         vec![format!("provider.extensions.gardener.cloud/{}", text(shoot, "/spec/provider/type"))];
     if let Some(network) = at(shoot, "/spec/networking/type").and_then(Value::as_str) {

@@ -68,6 +68,22 @@ fn objects(write: &Write<'_>, facts: &dyn Facts) -> Result<(), String> {
     Ok(())
 }
 
+/// A Shoot whose binding is gone cannot be written at all.
+pub(super) fn binding_stays(write: &Write<'_>, facts: &dyn Facts) -> Result<(), ApiError> {
+    let namespace = text(write.new, "/metadata/namespace");
+    for (field, group, plural) in [
+        ("secretBindingName", CORE, "secretbindings"),
+        ("credentialsBindingName", SECURITY, "credentialsbindings"),
+    ] {
+        let name = text(write.new, &format!("/spec/{field}"));
+        if !name.is_empty() && facts.get(group, plural, namespace, name).is_none() {
+            let kind = plural.trim_end_matches('s');
+            return Err(ApiError::internal(format!("{kind}.{group} {name:?} not found")));
+        }
+    }
+    Ok(())
+}
+
 /// One of the resources that a Shoot carries along for its extensions.
 fn referenced(write: &Write<'_>, facts: &dyn Facts, resource: &Value) -> Result<(), String> {
     let namespace = text(write.new, "/metadata/namespace");

@@ -4,7 +4,7 @@ use super::super::{
     json::{at, fill, items, text},
     refusals::{duplicate, immutable, invalid, required},
 };
-use super::refuse;
+use super::{mutate, refuse};
 use allotment_apiserver::{
     error::{ApiError, FieldError},
     extension::Write,
@@ -19,6 +19,8 @@ pub(super) fn empty() -> Value {
 /// Decides about a new status.
 pub(super) fn admit(write: &mut Write<'_>) -> Result<(), ApiError> {
     let Some(old) = write.old else { return Ok(()) };
+    // A write to the status may change labels, but not these.
+    mutate::extension_labels(write.new);
     fill(write.new, &json!({ "status": empty() }));
     let mut errors = Vec::new();
     for field in ["uid", "technicalID", "clusterIdentity"] {

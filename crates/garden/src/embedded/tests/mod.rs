@@ -335,6 +335,37 @@ fn unknown_fields_are_dropped_where_nobody_asks() {
     assert_eq!(made["spec"]["kubernetes"]["kubeAPIServer"].get("oidcConfig"), None);
 }
 
+#[test]
+fn discovery_lists_what_kubeconfigs_are_asked_for() {
+    let list = Client::new().must("GET", "/apis/core.gardener.cloud/v1beta1", &Value::Null);
+    let named = |name: &str| {
+        list["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|resource| resource["name"] == name)
+            .unwrap()
+            .clone()
+    };
+    for (name, kind) in [("admin", "AdminKubeconfigRequest"), ("viewer", "ViewerKubeconfigRequest")] {
+        let name = format!("shoots/{name}kubeconfig");
+        let expected = json!({
+            "name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["create"],
+            "group": "authentication.gardener.cloud", "version": "v1alpha1",
+        });
+        assert_eq!(named(&name), expected);
+    }
+}
+
+#[test]
+fn who_creates_a_shoot_owns_its_defaults_but_not_what_the_garden_adds() {
+    let made = Client::new().must("POST", SHOOTS, &shoot());
+    let owned = &made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"];
+    assert!(owned["f:maintenance"]["f:timeWindow"].is_object(), "{owned}");
+    assert!(owned["f:kubernetes"].get("f:verticalPodAutoscaler").is_none(), "{owned}");
+    assert!(made["spec"]["kubernetes"]["verticalPodAutoscaler"].is_object());
+}
+
 /// There is one truth: what the real landscape starts with.
 #[test]
 fn the_manifests_are_those_of_the_real_landscape() {
