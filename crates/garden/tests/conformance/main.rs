@@ -1,4 +1,5 @@
-//! The same requests to the embedded API server and to the real kube-apiserver, and the answers compared.
+//! The same requests to the embedded API server and to the real kube-apiserver, and to the embedded garden and the real
+//! one (`garden::`), and the answers compared.
 //!
 //! `cargo test -p allotment-garden --test conformance` runs it; filters and `--list` work as with any test. Besides:
 //! `--coverage` prints what was covered even if only some cases ran, `--differences` prints the table of differences,
@@ -20,6 +21,7 @@ mod coverage;
 mod differences;
 mod normal;
 mod planted;
+mod plots;
 mod run;
 mod script;
 mod sequence;

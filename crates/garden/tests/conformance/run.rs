@@ -2,6 +2,7 @@
 
 use crate::{
     normal::Normal,
+    plots,
     script::{Action, Call, Case, Step, Until},
     servers::{Failure, Server, Variables, fill},
 };
@@ -80,7 +81,9 @@ async fn play<'a>(
         held: BTreeSet::new(),
     };
     let text = format!("{:?}", case.steps);
-    if text.contains("{ns}") {
+    if server.garden && (text.contains("{ns}") || text.contains("{project}")) {
+        plots::prepare(server, variables).await?;
+    } else if !server.garden && text.contains("{ns}") {
         prepare_namespace(server, variables).await?;
     }
     let mut recording = Recording::default();
@@ -210,13 +213,18 @@ impl Run<'_> {
             self.held.insert(path.clone());
         }
         let inside = path.split_once("/namespaces/").is_some_and(|(_, rest)| rest.contains('/'));
-        if seen["code"] == 201 && !inside && !path.contains("review") {
+        // A Shoot goes only if somebody says twice that it is to go.
+        let shoot = path.contains("/shoots/") && !path.ends_with("kubeconfig");
+        if seen["code"] == 201 && (!inside || shoot) && !path.contains("review") {
             self.litter.push(path);
         }
     }
 
     /// Lets go of what the case holds, and deletes what it made outside its namespace.
     async fn tidy_up(&self) {
+        if self.server.garden {
+            return plots::tidy_up(self.server, &self.variables, &self.litter).await;
+        }
         let release =
             |path: &String| crate::script::merge(path.clone(), json!({ "metadata": { "finalizers": null } }));
         let gone = |path: &String| crate::script::delete(path.clone());

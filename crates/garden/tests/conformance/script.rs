@@ -12,6 +12,21 @@ pub struct Case {
     pub steps: Vec<Step>,
 }
 
+impl Case {
+    /// Whether it is for gardens, and not for any API server.
+    pub fn in_garden(&self) -> bool {
+        self.name.starts_with("garden::")
+    }
+
+    /// Says something more about its last step.
+    pub fn map_last(mut self, change: impl FnOnce(Step) -> Step) -> Self {
+        if let Some(step) = self.steps.pop() {
+            self.steps.push(change(step));
+        }
+        self
+    }
+}
+
 /// A case. `{ns}` in its paths and bodies is a namespace of its own; without it, the case gets none.
 pub fn case(name: impl Into<String>, steps: impl IntoIterator<Item = Step>) -> Case {
     Case { name: name.into(), steps: steps.into_iter().collect() }

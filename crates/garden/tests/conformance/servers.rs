@@ -2,14 +2,17 @@
 
 use crate::script::{Call, Content, Who};
 use allotment_apiserver::{ApiServer, auth::User};
-use allotment_garden::landscape::{Landscape, client};
+use allotment_garden::{
+    embedded::EmbeddedGarden,
+    landscape::{Landscape, client},
+};
 use http::Request;
 use kube::{
     Client,
     client::Body,
     config::{AuthInfo, Kubeconfig},
 };
-use std::{collections::BTreeMap, error::Error};
+use std::{collections::BTreeMap, error::Error, path::Path};
 
 pub type Failure = Box<dyn Error + Send + Sync>;
 
@@ -19,6 +22,8 @@ pub struct Server {
     pub name: &'static str,
     /// Whether it is ours.
     pub embedded: bool,
+    /// Whether it is a garden.
+    pub garden: bool,
     admin: Client,
     nobody: Client,
 }
@@ -29,12 +34,22 @@ pub type Variables = BTreeMap<String, String>;
 impl Server {
     /// The real one.
     pub async fn real(landscape: &Landscape) -> Result<Self, Failure> {
-        let mut kubeconfig = Kubeconfig::read_from(&landscape.control_plane_kubeconfig)?;
+        let kubeconfig = &landscape.control_plane_kubeconfig;
+        Self::at("real", false, landscape.control_plane.clone(), kubeconfig).await
+    }
+
+    /// The real garden.
+    pub async fn real_garden(landscape: &Landscape) -> Result<Self, Failure> {
+        Self::at("real garden", true, landscape.garden.clone(), &landscape.garden_kubeconfig).await
+    }
+
+    async fn at(name: &'static str, garden: bool, admin: Client, kubeconfig: &Path) -> Result<Self, Failure> {
+        let mut kubeconfig = Kubeconfig::read_from(kubeconfig)?;
         for named in &mut kubeconfig.auth_infos {
             named.auth_info = Some(AuthInfo::default());
         }
         let nobody = client(kubeconfig).await?;
-        Ok(Self { name: "real", embedded: false, admin: landscape.control_plane.clone(), nobody })
+        Ok(Self { name, embedded: false, garden, admin, nobody })
     }
 
     /// Ours.
@@ -43,9 +58,15 @@ impl Server {
         Self {
             name: "embedded",
             embedded: true,
+            garden: false,
             admin: Client::new(server.service(admin), "default"),
             nobody: Client::new(server.anonymous_service(), "default"),
         }
+    }
+
+    /// Our garden.
+    pub fn embedded_garden(garden: &EmbeddedGarden) -> Self {
+        Self { name: "embedded garden", garden: true, ..Self::embedded(&garden.garden) }
     }
 
     pub async fn send(&self, call: &Call, variables: &Variables) -> Result<http::Response<Body>, Failure> {

@@ -4,14 +4,17 @@ use crate::{
     cases::shared,
     compare::{check_script, compare},
     coverage::Coverage,
-    planted,
+    planted, plots,
     run::{Recording, record, record_and_keep},
     script::{Case, case, create, delete, get},
     sequence,
     servers::{Failure, Server, Variables},
 };
 use allotment_apiserver::{ApiServer, planted::Planted};
-use allotment_garden::landscape::{RealLandscape, Unavailable};
+use allotment_garden::{
+    embedded::EmbeddedGarden,
+    landscape::{RealLandscape, Unavailable},
+};
 use libtest_mimic::{Completion, Failed};
 use std::{
     sync::{Arc, Mutex},
@@ -57,6 +60,18 @@ struct Servers {
     landscape: RealLandscape,
     real: Server,
     embedded: Server,
+    real_garden: Server,
+    embedded_garden: Server,
+}
+
+impl Servers {
+    /// The two that a case is for, the real one first.
+    fn for_case(&self, case: &Case) -> (&Server, &Server) {
+        match case.in_garden() {
+            true => (&self.real_garden, &self.embedded_garden),
+            false => (&self.real, &self.embedded),
+        }
+    }
 }
 
 impl Stage {
@@ -66,7 +81,7 @@ impl Stage {
             mode,
             runtime: Runtime::new().unwrap(),
             servers: OnceCell::new(),
-            run: format!("{:x}", seconds % 0xfff_ffff),
+            run: format!("{:07x}", seconds % 0xfff_ffff),
             coverage: Coverage::default(),
             namespaces: Mutex::default(),
         }
@@ -79,7 +94,10 @@ impl Stage {
                 Ok(servers) => servers,
                 Err(absent) => return absent.into(),
             };
-            let variables = self.variables(&format!("c{number}"));
+            let variables = match case.in_garden() {
+                true => plots::variables(&self.run, number),
+                false => self.variables(&format!("c{number}")),
+            };
             match self.outcome(servers, case, &variables).await {
                 Ok(None) => Ok(Completion::Completed),
                 Ok(Some(report)) => Err(Failed::from(report)),
@@ -167,15 +185,18 @@ impl Stage {
         case: &Case,
         variables: &Variables,
     ) -> Result<Option<String>, Failure> {
-        self.namespaces.lock().unwrap().push(variables["ns"].clone());
+        let (on_real, on_embedded) = servers.for_case(case);
+        if !case.in_garden() {
+            self.namespaces.lock().unwrap().push(variables["ns"].clone());
+        }
         if self.mode.real_only {
-            let real = record(case, &servers.real, variables).await?;
+            let real = record(case, on_real, variables).await?;
             self.coverage.add(case, &real);
             self.show(case, &real, &Recording::default());
             return Ok(check_script(case, &real).filter(|_| !case.name.starts_with("sequence")));
         }
         let (real, embedded) =
-            tokio::join!(record(case, &servers.real, variables), record(case, &servers.embedded, variables));
+            tokio::join!(record(case, on_real, variables), record(case, on_embedded, variables));
         let (real, embedded) = (real?, embedded?);
         self.coverage.add(case, &real);
         self.show(case, &real, &embedded);
@@ -227,7 +248,10 @@ impl Stage {
             // The real one has long forgotten its beginnings.
             server.with_server(|server| server.compact());
         }
-        Ok(Servers { landscape, real, embedded })
+        let real_garden = Server::real_garden(&landscape.landscape).await.map_err(broken)?;
+        let garden = EmbeddedGarden::new().map_err(|error| Absent::Broken(error.to_string()))?;
+        let embedded_garden = Server::embedded_garden(&garden);
+        Ok(Servers { landscape, real, embedded, real_garden, embedded_garden })
     }
 
     /// Cleans up and gives back what was covered.

@@ -5,6 +5,7 @@ mod applies;
 mod builtin;
 mod definitions;
 mod deletions;
+pub mod garden;
 mod kinds;
 mod names;
 mod namespaces;
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Case> {
         types::cases(),
         access::cases(),
         protocol::cases(),
+        garden::cases(),
     ];
     all.into_iter().flatten().collect()
 }
