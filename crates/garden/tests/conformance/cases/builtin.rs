@@ -26,7 +26,9 @@ fn config_maps() -> Vec<Case> {
         case(
             "config_maps::keys",
             [
-                create(CONFIG_MAPS, object(json!({ "data": { "bad key": "1", "": "2" } }))).is(422),
+                // One at a time: a real server goes through them in the order of a Go map.
+                create(CONFIG_MAPS, object(json!({ "data": { "bad key": "1" } }))).is(422),
+                create(CONFIG_MAPS, object(json!({ "data": { "": "2" } }))).is(422),
                 create(CONFIG_MAPS, object(json!({ "data": { "..": "1" } }))).is(422),
                 create(CONFIG_MAPS, object(json!({ "data": { ".ok-1_A": "1" } }))),
             ],
