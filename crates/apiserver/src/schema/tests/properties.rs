@@ -1,6 +1,6 @@
 //! What holds for every schema and every object.
 
-use crate::schema::{CompiledRules, Schema, default, prune, validate};
+use crate::schema::{CompiledRules, ListType, Schema, default, prune, validate};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -64,6 +64,29 @@ fn schema() -> impl Strategy<Value = Schema> {
     })
 }
 
+/// Whether the items of lists that are maps have keys, each its own. Without them nobody can tell what an item was before,
+/// so whatever is wrong with it is refused again.
+fn can_be_found(schema: &Schema, value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .all(|(name, value)| schema.field(name).is_none_or(|schema| can_be_found(schema, value))),
+        Value::Array(items) => {
+            let below = schema.items.as_deref();
+            let nested = items.iter().all(|item| below.is_none_or(|schema| can_be_found(schema, item)));
+            let ListType::Map(keys) = &schema.list_type else { return nested };
+            let keys_of =
+                |item: &Value| -> Vec<Value> { keys.iter().map(|key| item[key.as_str()].clone()).collect() };
+            let all: Vec<Vec<Value>> = items.iter().map(keys_of).collect();
+            let plain = |key: &Value| key.is_string() || key.is_number() || key.is_boolean();
+            nested
+                && all.iter().flatten().all(plain)
+                && all.iter().enumerate().all(|(index, keys)| !all[..index].contains(keys))
+        }
+        _ => true,
+    }
+}
+
 proptest! {
     #[test]
     fn defaulting_twice_is_defaulting_once(schema in schema(), value in value()) {
@@ -90,10 +113,8 @@ proptest! {
         let mut value = value;
         prune(&schema, &mut value);
         default(&schema, &mut value);
-        let mut refused = validate(&schema, &value, Some(&value));
-        // An item that is null has no keys by which to find the old one, so it is refused whenever it is written.
-        refused.retain(|error| error.value != Some(json!("null")));
-        prop_assert_eq!(refused, vec![]);
+        prop_assume!(can_be_found(&schema, &value));
+        prop_assert_eq!(validate(&schema, &value, Some(&value)), vec![]);
     }
 
     #[test]
