@@ -2,6 +2,7 @@
 //!
 //! | room | what is decided there |
 //! |---|---|
+//! | [`check`] | nothing: it says what must always hold |
 //! | [`condition`] | when a condition changes, and when its transition time does |
 //! | [`label`] | what can be the value of a label |
 //! | [`pool`] | which account a request gets, and what becomes of accounts |
@@ -9,6 +10,7 @@
 //!
 //! Shoot rendering, access and the openMCP contract each get a room of their own beside them.
 
+pub mod check;
 pub mod condition;
 pub mod label;
 pub mod pool;

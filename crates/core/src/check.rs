@@ -1,0 +1,239 @@
+//! What must always hold, as checks over plain values: used by tests after every step, by the simulation, and on live ledgers.
+
+use crate::pool::{AccountName, Holding, Limit, PoolKey, RequestUid, Tenant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+/// What a ledger says, without times and reasons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Books {
+    /// The accounts it knows.
+    pub accounts: Vec<Held>,
+    /// Who is where.
+    pub seats: Vec<Seat>,
+    /// Who waits.
+    pub waiting: Vec<RequestUid>,
+}
+
+/// An account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Which.
+    pub account: AccountName,
+    /// In which pool.
+    pub pool: PoolKey,
+    /// Whose.
+    pub holding: Holding,
+}
+
+/// A request in an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Which.
+    pub request: RequestUid,
+    /// Whose; nobody's in a shared account.
+    pub tenant: Option<Tenant>,
+    /// In which account.
+    pub account: AccountName,
+}
+
+/// Something that must never be true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// Two tenants hold one account.
+    HeldTwice(AccountName),
+    /// A request of one tenant, or of nobody, is in an account that another holds.
+    WrongTenant(Seat, Holding),
+    /// A request is in an account that nobody knows.
+    NoSuchAccount(Seat),
+    /// A request is in a dedicated account that takes no clusters.
+    NotTaking(Seat, Holding),
+    /// A shared account is held by somebody.
+    SharedButHeld(AccountName, Holding),
+    /// More clusters in an account than its limit.
+    OverLimit(AccountName, u32, Limit),
+    /// A request is in two accounts.
+    SeatedTwice(RequestUid),
+    /// A request is in an account, and waits for one.
+    SeatedAndWaiting(RequestUid),
+    /// A request waits twice.
+    WaitsTwice(RequestUid),
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HeldTwice(account) => write!(formatter, "account {account} is held twice"),
+            Self::WrongTenant(seat, holding) => {
+                let whose = seat.tenant.as_ref().map_or("nobody", Tenant::as_str);
+                let Seat { request, account, .. } = seat;
+                write!(formatter, "request {request} of {whose} is in account {account}, which is {holding}")
+            }
+            Self::NoSuchAccount(seat) => {
+                write!(
+                    formatter,
+                    "request {} is in account {}, which nobody knows",
+                    seat.request, seat.account
+                )
+            }
+            Self::NotTaking(seat, holding) => {
+                write!(
+                    formatter,
+                    "request {} is in account {}, which is {holding}",
+                    seat.request, seat.account
+                )
+            }
+            Self::SharedButHeld(account, holding) => {
+                write!(formatter, "account {account} is shared, but {holding}")
+            }
+            Self::OverLimit(account, clusters, limit) => {
+                write!(formatter, "account {account} has {clusters} clusters, {limit} are allowed")
+            }
+            Self::SeatedTwice(request) => write!(formatter, "request {request} is in two accounts"),
+            Self::SeatedAndWaiting(request) => {
+                write!(formatter, "request {request} has an account, and waits for one")
+            }
+            Self::WaitsTwice(request) => write!(formatter, "request {request} waits twice"),
+        }
+    }
+}
+
+/// Everything that is wrong with the books.
+pub fn books(books: &Books) -> Vec<Violation> {
+    let Books { accounts, seats, waiting } = books;
+    let mut violations = Vec::new();
+    let mut known: BTreeMap<&AccountName, &Held> = BTreeMap::new();
+    for held in accounts {
+        if known.insert(&held.account, held).is_some() {
+            violations.push(Violation::HeldTwice(held.account.clone()));
+        }
+        if held.pool.shared && !matches!(held.holding, Holding::Free | Holding::Dirty(_)) {
+            violations.push(Violation::SharedButHeld(held.account.clone(), held.holding.clone()));
+        }
+    }
+    let mut seated = BTreeSet::new();
+    for seat in seats {
+        if !seated.insert(&seat.request) {
+            violations.push(Violation::SeatedTwice(seat.request.clone()));
+        }
+        violations.extend(match known.get(&seat.account) {
+            Some(held) => misplaced(seat, held),
+            None => Some(Violation::NoSuchAccount(seat.clone())),
+        });
+    }
+    let mut waits = BTreeSet::new();
+    for request in waiting {
+        if seated.contains(request) {
+            violations.push(Violation::SeatedAndWaiting(request.clone()));
+        }
+        if !waits.insert(request) {
+            violations.push(Violation::WaitsTwice(request.clone()));
+        }
+    }
+    violations
+}
+
+fn misplaced(seat: &Seat, held: &Held) -> Option<Violation> {
+    let wrong = || Violation::WrongTenant(seat.clone(), held.holding.clone());
+    let not_taking = || Violation::NotTaking(seat.clone(), held.holding.clone());
+    match (&held.holding, &seat.tenant) {
+        (Holding::Free, None) if held.pool.shared => None,
+        (Holding::Claiming(holder) | Holding::Claimed(holder), Some(tenant)) if holder == tenant => None,
+        (Holding::Claiming(_) | Holding::Claimed(_), _) => Some(wrong()),
+        (Holding::Free | Holding::Draining(_) | Holding::Dirty(_), _) => Some(not_taking()),
+    }
+}
+
+/// The accounts that have more clusters than this limit. Not part of [`books`]: clusters that nobody asked us for, and a limit
+/// that was lowered, may lead there.
+pub fn over_limit(books: &Books, limit: Limit) -> Vec<Violation> {
+    let mut clusters: BTreeMap<&AccountName, u32> = BTreeMap::new();
+    for seat in books.seats.iter().filter(|seat| seat.tenant.is_some()) {
+        *clusters.entry(&seat.account).or_default() += 1;
+    }
+    let over = clusters.into_iter().filter(|(_, count)| *count > limit.0);
+    over.map(|(account, count)| Violation::OverLimit(account.clone(), count, limit)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(account: &str, shared: bool, holding: Holding) -> Held {
+        let pool = PoolKey { hyperscaler_type: "aws".to_owned(), shared, eu_access: false };
+        Held { account: AccountName::new(account), pool, holding }
+    }
+
+    fn seat(request: &str, tenant: Option<&str>, account: &str) -> Seat {
+        let (request, tenant) = (RequestUid::new(request), tenant.map(Tenant::new));
+        Seat { request, tenant, account: AccountName::new(account) }
+    }
+
+    #[test]
+    fn every_violation_is_found_and_good_books_have_none() {
+        let t = || Tenant::new("t");
+        let claimed = || held("a", false, Holding::Claimed(t()));
+        let good = seat("r", Some("t"), "a");
+        let cases = [
+            (vec![claimed()], vec![good.clone()], vec!["other"], ""),
+            (vec![held("s", true, Holding::Free)], vec![seat("r", None, "s")], vec![], ""),
+            (vec![claimed(), claimed()], vec![], vec![], "account a is held twice"),
+            (
+                vec![claimed()],
+                vec![seat("r", Some("u"), "a")],
+                vec![],
+                "request r of u is in account a, which is claimed by t",
+            ),
+            (
+                vec![claimed()],
+                vec![seat("r", None, "a")],
+                vec![],
+                "request r of nobody is in account a, which is claimed by t",
+            ),
+            (vec![], vec![good.clone()], vec![], "request r is in account a, which nobody knows"),
+            (
+                vec![held("a", false, Holding::Draining(t()))],
+                vec![good.clone()],
+                vec![],
+                "request r is in account a, which is draining by t",
+            ),
+            (
+                vec![held("a", false, Holding::Free)],
+                vec![good.clone()],
+                vec![],
+                "request r is in account a, which is free",
+            ),
+            (
+                vec![held("a", true, Holding::Claimed(t()))],
+                vec![],
+                vec![],
+                "account a is shared, but claimed by t",
+            ),
+            (vec![claimed()], vec![good.clone(), good.clone()], vec![], "request r is in two accounts"),
+            (vec![claimed()], vec![good], vec!["r"], "request r has an account, and waits for one"),
+            (vec![], vec![], vec!["r", "r"], "request r waits twice"),
+        ];
+        for (accounts, seats, waiting, expected) in cases {
+            let waiting = waiting.into_iter().map(RequestUid::new).collect();
+            let found = books(&Books { accounts, seats, waiting });
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(found.join("; "), expected);
+        }
+    }
+
+    #[test]
+    fn limits_count_clusters_of_dedicated_accounts() {
+        let seats = vec![
+            seat("1", Some("t"), "a"),
+            seat("2", Some("t"), "a"),
+            seat("3", None, "s"),
+            seat("4", None, "s"),
+        ];
+        let books = Books { seats, ..Books::default() };
+        assert_eq!(over_limit(&books, Limit(2)), []);
+        let over = over_limit(&books, Limit(1));
+        assert_eq!(over, [Violation::OverLimit(AccountName::new("a"), 2, Limit(1))]);
+    }
+}
