@@ -3,6 +3,8 @@
 //!
 //! | room | what is there |
 //! |---|---|
+//! | [`ledger`] | which request sits in which account, who waits, and the history, in SQLite or PostgreSQL |
 //! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
 
+pub mod ledger;
 pub mod runtime;

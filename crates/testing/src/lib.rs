@@ -20,9 +20,11 @@
 //! skipped and say so.
 
 mod kubectl;
+mod postgres;
 
 pub use allotment_garden::landscape::{Landscape, Plot};
 pub use kubectl::{Kubectl, NoKubectl, Said};
+pub use postgres::{NoPostgres, Postgres};
 
 use allotment_garden::{
     embedded::{EmbeddedError, EmbeddedLandscape},

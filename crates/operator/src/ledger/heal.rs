@@ -1,0 +1,73 @@
+//! Healing: what the cluster proves is written down, and what is to be made anew is thrown away.
+
+use super::{
+    Account, Assignment, Event, LedgerError, accounts, assignments, history::Note, queue,
+    transaction::Transaction,
+};
+use allotment_core::pool::{Holding, Tenant};
+
+/// Writes down an assignment that the request's status and the binding prove.
+pub(super) async fn assign(
+    transaction: &mut Transaction,
+    assignment: &Assignment,
+    because: &str,
+) -> Result<(), LedgerError> {
+    let Assignment { request, tenant, account, pool, cluster: _, since: _ } = assignment;
+    let tenants: Vec<&Tenant> = tenant.iter().collect();
+    let row = accounts::lock(transaction, account, &tenants, &[pool]).await?;
+    let refused = |doing, because: String| LedgerError::Refused { doing, account: account.clone(), because };
+    if let Some(standing) = assignments::of(transaction, &request.uid).await? {
+        if standing.account == *account && standing.tenant == *tenant {
+            return Ok(());
+        }
+        return Err(refused(
+            transaction.doing,
+            format!("request {request} is assigned to {}", standing.account),
+        ));
+    }
+    let clusters = accounts::clusters_in(transaction, account).await?;
+    let now = transaction.now;
+    let before = row.clone().unwrap_or_else(|| Account::new(account, pool, now));
+    let mut after = before.clone();
+    after.leaving = false;
+    match (&before.holding, tenant) {
+        (holding, Some(tenant)) if holding.takes_clusters_of(tenant) => {}
+        (Holding::Free, Some(tenant)) if clusters == 0 && !pool.shared => {
+            after.holding = Holding::Claimed(tenant.clone());
+            after.pool = pool.clone();
+        }
+        (Holding::Free, None) if pool.shared && (before.pool.shared || clusters == 0) => {
+            after.pool = pool.clone();
+        }
+        (holding, _) => {
+            let because =
+                format!("the ledger says: {holding}, in pool {}, with {clusters} assignments", before.pool);
+            return Err(refused(transaction.doing, because));
+        }
+    }
+    if after.holding != before.holding {
+        let (account, tenant) = (Some(account), tenant.as_ref());
+        transaction.note(Note { event: Event::Adopted, account, tenant, request: None, because }).await?;
+    }
+    let (account, tenant, request) = (Some(account), tenant.as_ref(), Some(request));
+    let version =
+        transaction.note(Note { event: Event::Assigned, account, tenant, request, because }).await?;
+    accounts::change(transaction, row.as_ref(), &after, version).await?;
+    assignments::insert(transaction, assignment).await?;
+    queue::remove(transaction, &assignment.request.uid).await
+}
+
+/// Throws everything away but history and identity.
+pub(super) async fn clear(transaction: &mut Transaction, because: &str) -> Result<(), LedgerError> {
+    const ALL: [&str; 4] = [
+        "DELETE FROM assignments WHERE garden = $1 AND project = $2",
+        "DELETE FROM queue WHERE garden = $1 AND project = $2",
+        "DELETE FROM accounts WHERE garden = $1 AND project = $2",
+        "DELETE FROM locks WHERE garden = $1 AND project = $2",
+    ];
+    for sql in ALL {
+        transaction.query(sql, &[]).await?;
+    }
+    let note = Note { event: Event::Rebuilt, account: None, tenant: None, request: None, because };
+    transaction.note(note).await.map(drop)
+}

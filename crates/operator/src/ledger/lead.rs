@@ -1,0 +1,44 @@
+//! Whose ledger this is, and who leads.
+
+use super::{
+    Event, LedgerError, LedgerId,
+    history::Note,
+    store::Value,
+    transaction::{Leader, Transaction, time},
+};
+use allotment_core::pool::Epoch;
+
+/// Which ledger this is.
+pub(super) async fn identity(transaction: &mut Transaction) -> Result<LedgerId, LedgerError> {
+    const ANYTHING: &str = "SELECT name FROM accounts WHERE garden = $1 AND project = $2 \
+         UNION ALL SELECT request_uid FROM queue WHERE garden = $1 AND project = $2 LIMIT 1";
+    let rows = transaction.query_ledger("SELECT id FROM ledger").await?;
+    let row = rows.first().ok_or_else(|| transaction.broken("it has no identity"))?;
+    let uuid = row.text(0)?.to_owned();
+    let epoch = epoch(transaction).await?;
+    let is_empty = transaction.query(ANYTHING, &[]).await?.is_empty();
+    Ok(LedgerId { uuid, epoch, is_empty })
+}
+
+/// The epoch of now; 0 where nobody has led yet.
+pub(super) async fn epoch(transaction: &mut Transaction) -> Result<Epoch, LedgerError> {
+    const SQL: &str = "SELECT epoch FROM leaders WHERE garden = $1 AND project = $2";
+    let rows = transaction.query(SQL, &[]).await?;
+    Ok(Epoch(rows.first().map_or(Ok(0), |row| row.int(0))?))
+}
+
+/// Begins to lead: waits for the transactions under the old epoch, and refuses all that come after.
+pub(super) async fn lead(transaction: &mut Transaction, holder: &str) -> Result<Epoch, LedgerError> {
+    const SQL: &str = "INSERT INTO leaders (garden, project, epoch, holder, since) VALUES ($1, $2, 1, $3, $4) \
+         ON CONFLICT (garden, project) DO UPDATE \
+         SET epoch = leaders.epoch + 1, holder = excluded.holder, since = excluded.since RETURNING epoch";
+    let parameters = [Value::from(holder), time(transaction.now)];
+    let rows = transaction.query(SQL, &parameters).await?;
+    let row = rows.first().ok_or_else(|| transaction.broken("a new epoch got no number"))?;
+    let epoch = Epoch(row.int(0)?);
+    transaction.leader = Leader { epoch, holder: holder.to_owned() };
+    let because = "leads from now on";
+    let note = Note { event: Event::Led, account: None, tenant: None, request: None, because };
+    transaction.note(note).await?;
+    Ok(epoch)
+}

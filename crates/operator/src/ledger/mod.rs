@@ -1,0 +1,384 @@
+//! The ledger: which request sits in which account, who waits, and everything that ever happened.
+//!
+//! It makes no decision of its own: [`Ledger::reserve`] asks `allotment_core::pool::decide` inside the transaction that holds
+//! the locks. What an operation is about is a file: [`reserve`](Ledger::reserve), [`release`](Ledger::release), the end of a
+//! claim ([`confirm`](Ledger::confirm), [`lose`](Ledger::lose)), [`learn`](Ledger::learn), healing
+//! ([`assign`](Ledger::assign), [`clear`](Ledger::clear)), and [`lead`](Ledger::lead). Each is one transaction, and repeating
+//! one whose answer was lost ends where it would have ended.
+//!
+//! ```
+//! use allotment_operator::ledger::{Ask, Ledger, Place, RequestKey, Who};
+//! use allotment_core::pool::{AccountName, Accounts, Answer, PoolKey, RequestUid, Tenant};
+//! use std::collections::BTreeMap;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let place = Place { garden: "live".into(), project: "garden-kyma".into() };
+//! let ledger = Ledger::open("sqlite::memory:", place).await?;
+//! let now = "2026-11-15T12:00:00Z".parse()?;
+//! let epoch = ledger.lead("allotment-0", now).await?;
+//!
+//! let request = RequestKey { uid: RequestUid::new("4c1…"), namespace: "ga-1".into(), name: "prod".into() };
+//! let pool = PoolKey { hyperscaler_type: "aws".into(), shared: false, eu_access: false };
+//! let ask = Ask {
+//!     request: &request,
+//!     cluster: None,
+//!     pool: &pool,
+//!     who: Who::Dedicated {
+//!         tenant: &Tenant::new("ga-1"),
+//!         accounts: Accounts::One,
+//!         cap: None,
+//!         free: &[AccountName::new("aws-17")],
+//!     },
+//!     foreign: &BTreeMap::new(),
+//!     because: "rule 1: aws",
+//! };
+//! let reserved = ledger.reserve(epoch, &ask, now).await?;
+//! assert_eq!(reserved.answer, Answer::Claim(AccountName::new("aws-17")));
+//! # Ok(())
+//! # }
+//! ```
+
+mod accounts;
+mod assignments;
+mod claim;
+mod error;
+mod heal;
+mod history;
+mod lead;
+mod learn;
+mod migrate;
+mod queue;
+mod release;
+mod reserve;
+mod store;
+mod transaction;
+mod weather;
+
+pub use accounts::Account;
+pub use assignments::Assignment;
+pub use error::LedgerError;
+pub use history::{About, Entry, Event};
+pub use learn::Learned;
+pub use release::{Left, Released};
+pub use reserve::{Ask, Reserved, Who};
+pub use weather::{Fate, Weather};
+
+use allotment_core::pool::{AccountName, Epoch, Holding, PoolKey, RequestUid, Tenant, Waiting, in_turns};
+use jiff::Timestamp;
+use std::{collections::BTreeMap, fmt, sync::Arc};
+use store::{Mode, Store};
+use transaction::Transaction;
+
+/// The garden and project whose accounts are meant. One database can keep the ledgers of several.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The garden's name in our configuration.
+    pub garden: String,
+    /// The project's namespace in it.
+    pub project: String,
+}
+
+/// A request: the one of this UID, and what people call it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestKey {
+    /// Tells it from one of the same name that was deleted before.
+    pub uid: RequestUid,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl fmt::Display for RequestKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// Which ledger this is, and how far it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerId {
+    /// Made up when the database was made.
+    pub uuid: String,
+    /// The epoch of now; 0 where nobody has led yet.
+    pub epoch: Epoch,
+    /// Whether it knows no account and no request (of this garden and project).
+    pub is_empty: bool,
+}
+
+/// The queue of a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueLength {
+    /// The pool.
+    pub pool: PoolKey,
+    /// How many wait.
+    pub length: u64,
+    /// Since when the first of them has waited.
+    pub oldest: Timestamp,
+}
+
+/// The ledger of one garden project. Clones share its connections.
+#[derive(Clone)]
+pub struct Ledger {
+    store: Store,
+    place: Arc<Place>,
+    weather: Option<Arc<dyn Weather>>,
+}
+
+impl fmt::Debug for Ledger {
+    /// Without the URL, which has a password in it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Ledger").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// Runs an operation in a transaction of its own.
+macro_rules! in_transaction {
+    (read $ledger:expr, $doing:literal, |$transaction:ident| $operation:expr) => {{
+        let session = $ledger.store.begin(Mode::Read, $doing).await?;
+        let place = $ledger.place.clone();
+        let mut transaction = Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH);
+        let $transaction = &mut transaction;
+        let outcome = $operation.await;
+        transaction.end(outcome, None).await
+    }};
+    (write $ledger:expr, $doing:literal, $now:expr, |$transaction:ident| $operation:expr) => {{
+        let session = $ledger.store.begin(Mode::Write, $doing).await?;
+        let mut transaction = Transaction::new(session, $ledger.place.clone(), $doing, $now);
+        let $transaction = &mut transaction;
+        let outcome = async { $operation }.await;
+        transaction.end(outcome, $ledger.weather.as_deref()).await
+    }};
+}
+
+/// Opening and leading.
+impl Ledger {
+    /// Opens `sqlite:///path/of/a/file`, `sqlite::memory:` or `postgres://…`, and brings its schema up to date.
+    ///
+    /// PostgreSQL's server certificate is always checked, against the certificate authorities in the file of the URL's
+    /// `sslrootcert` if it has one, else against the system's; `sslmode=disable` does without TLS.
+    pub async fn open(url: &str, place: Place) -> Result<Self, LedgerError> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(|error| LedgerError::Unavailable {
+            doing: "open the ledger",
+            because: format!("there are no random numbers: {error}"),
+        })?;
+        Self::open_as(url, place, &uuid(random)).await
+    }
+
+    /// The same, with an identity for the database if it is new: the simulation wants the same one every time.
+    pub async fn open_as(url: &str, place: Place, uuid: &str) -> Result<Self, LedgerError> {
+        let store = Store::at(url)?;
+        migrate::migrate(&store, uuid).await?;
+        Ok(Self { store, place: Arc::new(place), weather: None })
+    }
+
+    /// The same ledger with faults.
+    #[must_use]
+    pub fn with_weather(mut self, weather: Arc<dyn Weather>) -> Self {
+        self.weather = Some(weather);
+        self
+    }
+
+    /// The ledger of another garden project in the same database, on the same connections.
+    #[must_use]
+    pub fn at(&self, place: Place) -> Self {
+        Self { place: Arc::new(place), ..self.clone() }
+    }
+
+    /// Which ledger this is.
+    pub async fn identity(&self) -> Result<LedgerId, LedgerError> {
+        in_transaction!(read self, "read the identity", |transaction| lead::identity(transaction))
+    }
+
+    /// The epoch of now; 0 where nobody has led yet.
+    pub async fn epoch(&self) -> Result<Epoch, LedgerError> {
+        in_transaction!(read self, "read the epoch", |transaction| lead::epoch(transaction))
+    }
+
+    /// Begins to lead: raises the epoch, once the transactions under the old one are over.
+    pub async fn lead(&self, holder: &str, now: Timestamp) -> Result<Epoch, LedgerError> {
+        in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder).await)
+    }
+}
+
+/// Writing. Everything is refused to a writer whose epoch is not the ledger's.
+impl Ledger {
+    /// Gives a request an account, or a place in the queue. A request that has an account keeps it.
+    pub async fn reserve(
+        &self,
+        epoch: Epoch,
+        ask: &Ask<'_>,
+        now: Timestamp,
+    ) -> Result<Reserved, LedgerError> {
+        in_transaction!(write self, "reserve", now, |transaction| {
+            transaction.under(epoch).await?;
+            reserve::reserve(transaction, ask).await
+        })
+    }
+
+    /// Writes down that the binding of a claimed account carries the tenant's name.
+    pub async fn confirm(
+        &self,
+        epoch: Epoch,
+        account: &AccountName,
+        tenant: &Tenant,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        in_transaction!(write self, "confirm", now, |transaction| {
+            transaction.under(epoch).await?;
+            claim::confirm(transaction, account, tenant).await
+        })
+    }
+
+    /// Writes down that somebody outside took an account that was being claimed. Returns the requests that were in it: they
+    /// have nothing now.
+    pub async fn lose(
+        &self,
+        epoch: Epoch,
+        account: &AccountName,
+        tenant: &Tenant,
+        found: &Holding,
+        because: &str,
+        now: Timestamp,
+    ) -> Result<Vec<RequestKey>, LedgerError> {
+        in_transaction!(write self, "lose", now, |transaction| {
+            transaction.under(epoch).await?;
+            claim::lose(transaction, account, tenant, found, because).await
+        })
+    }
+
+    /// Takes the account, or the place in the queue, from a request. The last one out of a dedicated account makes it drain,
+    /// in the same transaction: nothing new can slip in.
+    pub async fn release(
+        &self,
+        epoch: Epoch,
+        request: &RequestUid,
+        left: Left,
+        because: &str,
+        now: Timestamp,
+    ) -> Result<Released, LedgerError> {
+        in_transaction!(write self, "release", now, |transaction| {
+            transaction.under(epoch).await?;
+            release::release(transaction, request, left, because).await
+        })
+    }
+
+    /// Writes down what was seen of an account, if its version is still the one that it had then (none: it had no row).
+    #[expect(clippy::too_many_arguments, reason = "each is one thing that the caller has to say")]
+    pub async fn learn(
+        &self,
+        epoch: Epoch,
+        account: &AccountName,
+        pool: &PoolKey,
+        expected_version: Option<i64>,
+        learned: &Learned,
+        because: &str,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        in_transaction!(write self, "learn", now, |transaction| {
+            transaction.under(epoch).await?;
+            learn::learn(transaction, account, pool, expected_version, learned, because).await
+        })
+    }
+
+    /// Writes down an assignment that the request's status and the binding prove. The account becomes the tenant's if it is
+    /// nobody's; it is refused if the request is in another account, or the account is another tenant's, draining or dirty.
+    pub async fn assign(
+        &self,
+        epoch: Epoch,
+        assignment: &Assignment,
+        because: &str,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        in_transaction!(write self, "assign", now, |transaction| {
+            transaction.under(epoch).await?;
+            heal::assign(transaction, assignment, because).await
+        })
+    }
+
+    /// Throws everything away but history and identity, to be made anew from the cluster.
+    pub async fn clear(&self, epoch: Epoch, because: &str, now: Timestamp) -> Result<(), LedgerError> {
+        in_transaction!(write self, "clear", now, |transaction| {
+            transaction.alone_under(epoch).await?;
+            heal::clear(transaction, because).await
+        })
+    }
+}
+
+/// Reading.
+impl Ledger {
+    /// What is known of an account, with its assignments.
+    pub async fn account(&self, account: &AccountName) -> Result<Option<Account>, LedgerError> {
+        in_transaction!(read self, "read an account", |transaction| async {
+            let Some(mut found) = accounts::find(transaction, account).await? else { return Ok(None) };
+            found.assignments = assignments::within(transaction, account).await?;
+            Ok(Some(found))
+        })
+    }
+
+    /// What is known of every account, with its assignments, by name.
+    pub async fn accounts(&self) -> Result<Vec<Account>, LedgerError> {
+        in_transaction!(read self, "read the accounts", |transaction| async {
+            let mut accounts = accounts::all(transaction).await?;
+            let mut assigned: BTreeMap<AccountName, Vec<Assignment>> = BTreeMap::new();
+            for assignment in assignments::all(transaction).await? {
+                assigned.entry(assignment.account.clone()).or_default().push(assignment);
+            }
+            for account in &mut accounts {
+                account.assignments = assigned.remove(&account.account).unwrap_or_default();
+            }
+            Ok(accounts)
+        })
+    }
+
+    /// Where a request is.
+    pub async fn assignment(&self, request: &RequestUid) -> Result<Option<Assignment>, LedgerError> {
+        in_transaction!(read self, "read an assignment", |transaction| assignments::of(transaction, request))
+    }
+
+    /// Who waits for a pool, in the order in which they are served, and since when.
+    pub async fn waiting(
+        &self,
+        pool: &PoolKey,
+    ) -> Result<Vec<(Waiting, RequestKey, Timestamp)>, LedgerError> {
+        let queued =
+            in_transaction!(read self, "read a queue", |transaction| queue::for_pool(transaction, pool))?;
+        let turns = in_turns(queued.iter().map(queue::Queued::waiting).collect());
+        let mut requests: BTreeMap<RequestUid, (RequestKey, Timestamp)> = queued
+            .into_iter()
+            .map(|queued| (queued.request.uid.clone(), (queued.request, queued.since)))
+            .collect();
+        let of = |waiting: Waiting| {
+            requests.remove(&waiting.request).map(|(request, since)| (waiting, request, since))
+        };
+        Ok(turns.into_iter().filter_map(of).collect())
+    }
+
+    /// How long the queues are. A pool for which nobody waits is not among them.
+    pub async fn queues(&self) -> Result<Vec<QueueLength>, LedgerError> {
+        let queued = in_transaction!(read self, "read the queues", |transaction| queue::all(transaction))?;
+        let mut queues: BTreeMap<PoolKey, (u64, Timestamp)> = BTreeMap::new();
+        for queued in queued {
+            let (length, oldest) = queues.entry(queued.pool).or_insert((0, queued.since));
+            *length += 1;
+            *oldest = queued.since.min(*oldest);
+        }
+        let of = |(pool, (length, oldest))| QueueLength { pool, length, oldest };
+        Ok(queues.into_iter().map(of).collect())
+    }
+
+    /// The newest entries of the history, at most this many, the oldest of them first.
+    pub async fn history(&self, about: About<'_>, limit: u32) -> Result<Vec<Entry>, LedgerError> {
+        in_transaction!(read self, "read the history", |transaction| history::read(transaction, about, limit))
+    }
+}
+
+/// A random UUID (RFC 9562, version 4).
+fn uuid(mut random: [u8; 16]) -> String {
+    random[6] = random[6] & 0x0f | 0x40;
+    random[8] = random[8] & 0x3f | 0x80;
+    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}

@@ -1,0 +1,272 @@
+//! One transaction that gives a request an account, or a place in the queue.
+
+use super::{
+    Account, Assignment, Event, LedgerError, RequestKey, accounts, assignments, history::Note, queue,
+    transaction::Transaction,
+};
+use allotment_core::pool::{
+    AccountName, Accounts, Answer, Candidate, Choice, Dedicated, Holding, PoolKey, Question, Tenant,
+    ahead_of, decide,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A request that wants an account, and what is known outside the ledger.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// Which.
+    pub request: &'a RequestKey,
+    /// The cluster it is for, if it says.
+    pub cluster: Option<&'a str>,
+    /// The pool.
+    pub pool: &'a PoolKey,
+    /// Who asks, and which accounts there are.
+    pub who: Who<'a>,
+    /// Clusters that nobody asked us for, by account.
+    pub foreign: &'a BTreeMap<AccountName, u32>,
+    /// Why this pool, for the history.
+    pub because: &'a str,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+pub enum Who<'a> {
+    /// Anybody, in a shared pool.
+    Shared {
+        /// Every account of the pool.
+        accounts: &'a [AccountName],
+    },
+    /// A tenant, in a dedicated pool.
+    Dedicated {
+        /// The tenant.
+        tenant: &'a Tenant,
+        /// How many accounts it may have in this pool.
+        accounts: Accounts,
+        /// How many it may have in all pools.
+        cap: Option<u32>,
+        /// The accounts of the pool that look free from outside, in the order in which they are to be taken.
+        free: &'a [AccountName],
+    },
+}
+
+impl<'a> Who<'a> {
+    fn tenant(&self) -> Option<&'a Tenant> {
+        match self {
+            Self::Shared { .. } => None,
+            Self::Dedicated { tenant, .. } => Some(tenant),
+        }
+    }
+}
+
+/// What a request got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// The decision, as it is written down.
+    pub answer: Answer,
+    /// Whether the account's name may be published: it is shared, or its binding is known to carry the tenant's name.
+    pub confirmed: bool,
+}
+
+/// Decides, with everything that the decision depends on locked, and writes the answer down.
+pub(super) async fn reserve(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<Reserved, LedgerError> {
+    // What stands needs no locks: it stays, or its release comes after this.
+    if let Some(kept) = keep(transaction, ask).await? {
+        return Ok(kept);
+    }
+    transaction.lock(ask.who.tenant().into_iter().collect(), BTreeSet::from([ask.pool])).await?;
+    if let Some(kept) = keep(transaction, ask).await? {
+        return Ok(kept);
+    }
+    let (answer, rows) = match ask.who {
+        Who::Shared { accounts } => shared(transaction, ask, accounts).await?,
+        Who::Dedicated { tenant, accounts, cap, free } => {
+            let wanted = Wanted { tenant, accounts, cap, free };
+            dedicated(transaction, ask, wanted).await?
+        }
+    };
+    let confirmed = match &answer {
+        Answer::Keep(_) => false,
+        Answer::Use(account) => {
+            let row = rows.get(account);
+            take(transaction, ask, account, row, row.map_or(Holding::Free, |row| row.holding.clone()))
+                .await?;
+            row.is_none_or(Account::is_confirmed)
+        }
+        Answer::Claim(account) => {
+            let holding = ask.who.tenant().map_or(Holding::Free, |tenant| Holding::Claiming(tenant.clone()));
+            take(transaction, ask, account, rows.get(account), holding).await?;
+            false
+        }
+        Answer::Wait(..) => {
+            wait(transaction, ask).await?;
+            false
+        }
+    };
+    Ok(Reserved { answer, confirmed })
+}
+
+async fn keep(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<Option<Reserved>, LedgerError> {
+    let Some(standing) = assignments::of(transaction, &ask.request.uid).await? else {
+        return Ok(None);
+    };
+    let row = accounts::find(transaction, &standing.account).await?;
+    let choice = Choice::Shared(Vec::new());
+    let answer = decide(&Question { pool: ask.pool, standing: Some(standing.account), choice });
+    Ok(Some(Reserved { answer, confirmed: row.is_some_and(|row| row.is_confirmed()) }))
+}
+
+/// The rows of the accounts that can be chosen, for those that have one.
+type Rows = BTreeMap<AccountName, Account>;
+
+async fn shared(
+    transaction: &mut Transaction,
+    ask: &Ask<'_>,
+    all: &[AccountName],
+) -> Result<(Answer, Rows), LedgerError> {
+    let rows = accounts::named(transaction, all).await?;
+    let clusters = accounts::clusters(transaction, all).await?;
+    let is_nobodys = |account: &&AccountName| {
+        rows.get(*account).is_none_or(|row| {
+            row.holding == Holding::Free && (row.pool.shared || !clusters.contains_key(*account))
+        })
+    };
+    let candidates = all
+        .iter()
+        .filter(is_nobodys)
+        .map(|account| candidate(ask, account, clusters.get(account), rows.get(account)));
+    let choice = Choice::Shared(candidates.collect());
+    Ok((decide(&Question { pool: ask.pool, standing: None, choice }), rows))
+}
+
+/// [`Who::Dedicated`], taken out.
+struct Wanted<'a> {
+    tenant: &'a Tenant,
+    accounts: Accounts,
+    cap: Option<u32>,
+    free: &'a [AccountName],
+}
+
+async fn dedicated(
+    transaction: &mut Transaction,
+    ask: &Ask<'_>,
+    wanted: Wanted<'_>,
+) -> Result<(Answer, Rows), LedgerError> {
+    let Wanted { tenant, accounts, cap, free } = wanted;
+    let held = accounts::lock_own(transaction, tenant).await?;
+    let own: Vec<&Account> = held.iter().filter(|row| row.pool == *ask.pool).collect();
+    let names: Vec<AccountName> = own.iter().map(|row| row.account.clone()).collect();
+    let clusters = accounts::clusters(transaction, &names).await?;
+    let own_candidates =
+        own.iter().map(|row| candidate(ask, &row.account, clusters.get(&row.account), Some(row))).collect();
+
+    let queued = queue::for_pool(transaction, ask.pool).await?;
+    let ahead = ahead_of(&ask.request.uid, tenant, queued.iter().map(queue::Queued::waiting).collect());
+    let (free, mut rows) = free_of(transaction, free, ahead).await?;
+    let dedicated = Dedicated {
+        tenant,
+        accounts,
+        own: own_candidates,
+        held: u32::try_from(held.len()).unwrap_or(u32::MAX),
+        cap,
+        free: &free,
+        ahead,
+    };
+    let choice = Choice::Dedicated(dedicated);
+    let answer = decide(&Question { pool: ask.pool, standing: None, choice });
+    rows.extend(held.into_iter().map(|row| (row.account.clone(), row)));
+    Ok((answer, rows))
+}
+
+fn candidate(
+    ask: &Ask<'_>,
+    account: &AccountName,
+    assigned: Option<&u32>,
+    row: Option<&Account>,
+) -> Candidate {
+    let foreign = ask.foreign.get(account).copied().unwrap_or_default();
+    Candidate {
+        account: account.clone(),
+        clusters: assigned.copied().unwrap_or_default().saturating_add(foreign),
+        quarantined: row.is_some_and(|row| row.quarantine.is_some()),
+    }
+}
+
+/// Of the accounts that look free from outside, those that are free in the ledger too; no more of them than the decision
+/// looks at, which is one more than there are requests before this one.
+async fn free_of(
+    transaction: &mut Transaction,
+    free: &[AccountName],
+    ahead: u32,
+) -> Result<(Vec<AccountName>, Rows), LedgerError> {
+    const AT_ONCE: usize = 32;
+    let enough = usize::try_from(ahead).unwrap_or(usize::MAX).saturating_add(1);
+    let (mut found, mut known) = (Vec::new(), Rows::new());
+    for names in free.chunks(AT_ONCE) {
+        if found.len() >= enough {
+            break;
+        }
+        let rows = accounts::named(transaction, names).await?;
+        let clusters = accounts::clusters(transaction, names).await?;
+        let is_free = |account: &&AccountName| {
+            // A shared account is nobody's too, and may be full of clusters.
+            !clusters.contains_key(*account)
+                && rows.get(*account).is_none_or(|row| {
+                    row.holding == Holding::Free && row.quarantine.is_none() && !row.leaving
+                })
+        };
+        found.extend(names.iter().filter(is_free).cloned());
+        known.extend(rows);
+    }
+    Ok((found, known))
+}
+
+/// Puts the request into the account.
+async fn take(
+    transaction: &mut Transaction,
+    ask: &Ask<'_>,
+    account: &AccountName,
+    row: Option<&Account>,
+    holding: Holding,
+) -> Result<(), LedgerError> {
+    let Ask { request, cluster, pool, who, foreign: _, because } = *ask;
+    let tenant = who.tenant();
+    if matches!(holding, Holding::Claiming(_)) && row.is_none_or(|row| row.holding == Holding::Free) {
+        let claimed = Note { event: Event::Claimed, account: Some(account), tenant, request: None, because };
+        transaction.note(claimed).await?;
+    }
+    let assigned =
+        Note { event: Event::Assigned, account: Some(account), tenant, request: Some(request), because };
+    let version = transaction.note(assigned).await?;
+
+    let now = transaction.now;
+    let mut after = row.cloned().unwrap_or_else(|| Account::new(account, pool, now));
+    after.pool = pool.clone();
+    after.holding = holding;
+    after.leaving = false;
+    accounts::change(transaction, row, &after, version).await?;
+    let assignment = Assignment {
+        request: request.clone(),
+        tenant: tenant.cloned(),
+        account: account.clone(),
+        pool: pool.clone(),
+        cluster: cluster.map(ToOwned::to_owned),
+        since: now,
+    };
+    assignments::insert(transaction, &assignment).await?;
+    queue::remove(transaction, &request.uid).await
+}
+
+/// Puts the request into the queue of its pool, unless it is there.
+async fn wait(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<(), LedgerError> {
+    let Ask { request, cluster: _, pool, who, foreign: _, because } = *ask;
+    let tenant = who.tenant();
+    if let Some(queued) = queue::of(transaction, &request.uid).await? {
+        if queued.pool == *pool && queued.tenant.as_ref() == tenant {
+            return Ok(());
+        }
+        // The rules have changed, and it waits for another pool now.
+        queue::remove(transaction, &request.uid).await?;
+    }
+    let queued = Note { event: Event::Queued, account: None, tenant, request: Some(request), because };
+    transaction.note(queued).await?;
+    queue::push(transaction, request, tenant, pool).await
+}

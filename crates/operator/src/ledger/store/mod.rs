@@ -1,0 +1,194 @@
+//! The one seam between the ledger and its databases: the same SQL texts, with `$1` parameters, run on both.
+
+mod postgres;
+mod sqlite;
+mod tls;
+
+use super::LedgerError;
+use jiff::Timestamp;
+
+/// A database.
+#[derive(Clone)]
+pub(super) enum Store {
+    Sqlite(sqlite::Database),
+    Postgres(postgres::Pool),
+}
+
+impl Store {
+    pub(super) fn at(url: &str) -> Result<Self, LedgerError> {
+        let url = url.trim();
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            return sqlite::Database::open(path).map(Self::Sqlite);
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return postgres::Pool::at(url).map(Self::Postgres);
+        }
+        Err(LedgerError::Address(
+            "it must begin with sqlite:/// (and the path of a file) or with postgres://".to_owned(),
+        ))
+    }
+
+    /// Begins a transaction.
+    pub(super) async fn begin(&self, mode: Mode, doing: &'static str) -> Result<Session, LedgerError> {
+        match self {
+            Self::Sqlite(database) => database.begin(mode, doing).await.map(Session::Sqlite),
+            Self::Postgres(pool) => pool.begin(mode, doing).await.map(Session::Postgres),
+        }
+    }
+}
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Sees one state of everything.
+    Read,
+    /// Sees what is committed, and keeps what it locks.
+    Write,
+    /// Is alone.
+    Migrate,
+}
+
+/// An open transaction. One that is dropped is rolled back.
+pub(super) enum Session {
+    Sqlite(sqlite::Session),
+    Postgres(postgres::Session),
+}
+
+impl Session {
+    pub(super) async fn query(
+        &mut self,
+        sql: &'static str,
+        parameters: &[Value],
+    ) -> Result<Vec<Row>, LedgerError> {
+        match self {
+            Self::Sqlite(session) => session.query(sql, parameters),
+            Self::Postgres(session) => session.query(sql, parameters).await,
+        }
+    }
+
+    /// Runs several statements without parameters.
+    pub(super) async fn script(&mut self, sql: &str) -> Result<(), LedgerError> {
+        match self {
+            Self::Sqlite(session) => session.script(sql),
+            Self::Postgres(session) => session.script(sql).await,
+        }
+    }
+
+    pub(super) async fn has_table(&mut self, name: &str) -> Result<bool, LedgerError> {
+        let sql = match self {
+            Self::Sqlite(_) => "SELECT name FROM sqlite_master WHERE type = 'table' AND name = $1",
+            Self::Postgres(_) => "SELECT CAST(to_regclass($1) AS text) WHERE to_regclass($1) IS NOT NULL",
+        };
+        Ok(!self.query(sql, &[Value::from(name)]).await?.is_empty())
+    }
+
+    /// What this database calls text that sorts by its bytes, and a number that it gives out itself and never twice.
+    pub(super) fn words(&self) -> Words {
+        match self {
+            Self::Sqlite(_) => Words { text: "TEXT", id: "INTEGER PRIMARY KEY AUTOINCREMENT" },
+            Self::Postgres(_) => {
+                Words { text: r#"TEXT COLLATE "C""#, id: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY" }
+            }
+        }
+    }
+
+    pub(super) async fn commit(self) -> Result<(), LedgerError> {
+        match self {
+            Self::Sqlite(session) => session.commit(),
+            Self::Postgres(session) => session.commit().await,
+        }
+    }
+
+    pub(super) async fn rollback(self) {
+        match self {
+            Self::Sqlite(session) => drop(session),
+            Self::Postgres(session) => session.rollback().await,
+        }
+    }
+}
+
+/// Words in which the databases differ.
+pub(super) struct Words {
+    pub(super) text: &'static str,
+    pub(super) id: &'static str,
+}
+
+/// A value on its way to or from a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    Text(String),
+    Int(i64),
+    Null,
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Self {
+        text.map_or(Self::Null, Self::from)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(yes: bool) -> Self {
+        Self::Int(i64::from(yes))
+    }
+}
+
+/// A row that a query found: its values, and what the query was for.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) values: Vec<Value>,
+    pub(super) doing: &'static str,
+}
+
+impl Row {
+    pub(super) fn text(&self, column: usize) -> Result<&str, LedgerError> {
+        self.maybe_text(column)?.ok_or_else(|| self.broken(column, "text"))
+    }
+
+    pub(super) fn maybe_text(&self, column: usize) -> Result<Option<&str>, LedgerError> {
+        match self.values.get(column) {
+            Some(Value::Text(text)) => Ok(Some(text)),
+            Some(Value::Null) => Ok(None),
+            _ => Err(self.broken(column, "text or null")),
+        }
+    }
+
+    pub(super) fn int(&self, column: usize) -> Result<i64, LedgerError> {
+        match self.values.get(column) {
+            Some(Value::Int(number)) => Ok(*number),
+            _ => Err(self.broken(column, "a number")),
+        }
+    }
+
+    pub(super) fn yes(&self, column: usize) -> Result<bool, LedgerError> {
+        Ok(self.int(column)? != 0)
+    }
+
+    pub(super) fn time(&self, column: usize) -> Result<Timestamp, LedgerError> {
+        self.text(column)?.parse().map_err(|_| self.broken(column, "a time"))
+    }
+
+    /// A column that does not say what it should.
+    pub(super) fn broken(&self, column: usize, expected: &str) -> LedgerError {
+        let found = match self.values.get(column) {
+            Some(Value::Text(text)) => format!("{text:?}"),
+            Some(Value::Int(number)) => number.to_string(),
+            Some(Value::Null) => "null".to_owned(),
+            None => "nothing".to_owned(),
+        };
+        let because = format!("column {} of a row should be {expected}, but is {found}", column + 1);
+        LedgerError::Broken { doing: self.doing, because }
+    }
+}

@@ -1,0 +1,163 @@
+//! SQLite: one connection, used by one transaction at a time. Calls block for as long as the disk takes, and there is no
+//! thread behind it: with time paused, a run is the same every time.
+
+use super::{LedgerError, Mode, Row, Value};
+use rusqlite::{Connection, ErrorCode, ToSql, ffi, types};
+use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+/// How long to wait for another process (`allotment ledger verify` beside a running operator).
+const BUSY: Duration = Duration::from_secs(5);
+
+/// A file, or memory.
+#[derive(Clone)]
+pub(in crate::ledger) struct Database {
+    connection: Arc<Mutex<Connection>>,
+}
+
+impl Database {
+    /// Opens what stands behind `sqlite:` in a URL.
+    pub(super) fn open(path: &str) -> Result<Self, LedgerError> {
+        let opened = match path {
+            ":memory:" | "//:memory:" => Connection::open_in_memory(),
+            _ => Connection::open(file(path)?),
+        };
+        let cannot = |error: rusqlite::Error| match path {
+            // The path of a file is no secret, and the first thing to look at.
+            _ if path.starts_with("//") => {
+                let because = format!("{error} ({})", path.trim_start_matches("//"));
+                LedgerError::Unavailable { doing: OPEN, because }
+            }
+            _ => said(OPEN, &error),
+        };
+        let connection = opened.map_err(cannot)?;
+        let set = || -> rusqlite::Result<()> {
+            connection.busy_timeout(BUSY)?;
+            connection.set_prepared_statement_cache_capacity(64);
+            // Readers do not block the writer; a commit is on the disk when it returns.
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            connection.pragma_update(None, "foreign_keys", true)
+        };
+        set().map_err(cannot)?;
+        Ok(Self { connection: Arc::new(Mutex::new(connection)) })
+    }
+
+    pub(super) async fn begin(&self, mode: Mode, doing: &'static str) -> Result<Session, LedgerError> {
+        let connection = self.connection.clone().lock_owned().await;
+        let begin = match mode {
+            Mode::Read => "BEGIN DEFERRED",
+            Mode::Write | Mode::Migrate => "BEGIN IMMEDIATE",
+        };
+        connection.execute_batch(begin).map_err(|error| said(doing, &error))?;
+        Ok(Session { connection, doing })
+    }
+}
+
+const OPEN: &str = "open the database";
+
+fn file(path: &str) -> Result<&Path, LedgerError> {
+    match path.strip_prefix("//").filter(|path| !path.is_empty()) {
+        Some(path) => Ok(Path::new(path)),
+        None => Err(LedgerError::Address(
+            "SQLite needs the path of a file: sqlite:///var/lib/allotment/ledger.db".to_owned(),
+        )),
+    }
+}
+
+/// An open transaction, and the only one.
+pub(in crate::ledger) struct Session {
+    connection: OwnedMutexGuard<Connection>,
+    doing: &'static str,
+}
+
+impl Session {
+    pub(super) fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>, LedgerError> {
+        let doing = self.doing;
+        let run = || -> rusqlite::Result<Vec<Row>> {
+            let mut statement = self.connection.prepare_cached(&in_our_words(sql))?;
+            let columns = statement.column_count();
+            let mut found = statement.query(rusqlite::params_from_iter(parameters))?;
+            let mut rows = Vec::new();
+            while let Some(row) = found.next()? {
+                let values =
+                    (0..columns).map(|column| value(row.get_ref(column)?)).collect::<Result<_, _>>()?;
+                rows.push(Row { values, doing });
+            }
+            Ok(rows)
+        };
+        run().map_err(|error| said(doing, &error))
+    }
+
+    pub(super) fn script(&mut self, sql: &str) -> Result<(), LedgerError> {
+        self.connection.execute_batch(sql).map_err(|error| said(self.doing, &error))
+    }
+
+    pub(super) fn commit(self) -> Result<(), LedgerError> {
+        self.connection.execute_batch("COMMIT").map_err(|error| said(self.doing, &error))
+    }
+}
+
+impl Drop for Session {
+    /// Rolls back what was not committed, also when the future that wanted it was dropped.
+    fn drop(&mut self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::warn!(%error, "cannot roll back a transaction of the ledger");
+        }
+    }
+}
+
+/// `BEGIN IMMEDIATE` has locked everything already; parameters are `?1` here (`$1` would be a name, numbered by where it
+/// stands first).
+fn in_our_words(sql: &str) -> Cow<'_, str> {
+    let sql = sql.strip_suffix(" FOR UPDATE").or_else(|| sql.strip_suffix(" FOR SHARE")).unwrap_or(sql);
+    if sql.contains('$') { Cow::Owned(sql.replace('$', "?")) } else { Cow::Borrowed(sql) }
+}
+
+fn value(value: types::ValueRef<'_>) -> rusqlite::Result<Value> {
+    match value {
+        types::ValueRef::Null => Ok(Value::Null),
+        types::ValueRef::Integer(number) => Ok(Value::Int(number)),
+        types::ValueRef::Text(_) => Ok(Value::Text(value.as_str()?.to_owned())),
+        other => {
+            Err(types::FromSqlError::Other(format!("a value of type {}", other.data_type()).into()).into())
+        }
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<types::ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Text(text) => types::ToSqlOutput::Borrowed(text.as_str().into()),
+            Self::Int(number) => types::ToSqlOutput::Owned((*number).into()),
+            Self::Null => types::ToSqlOutput::Owned(types::Value::Null),
+        })
+    }
+}
+
+fn said(doing: &'static str, error: &rusqlite::Error) -> LedgerError {
+    let because = error.to_string();
+    let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            LedgerError::Contended { doing, because }
+        }
+        Some(ErrorCode::ConstraintViolation)
+            if [ffi::SQLITE_CONSTRAINT_PRIMARYKEY, ffi::SQLITE_CONSTRAINT_UNIQUE].contains(&extended) =>
+        {
+            LedgerError::Contended { doing, because }
+        }
+        Some(
+            ErrorCode::DiskFull
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen
+            | ErrorCode::ReadOnly
+            | ErrorCode::PermissionDenied
+            | ErrorCode::OutOfMemory
+            | ErrorCode::FileLockingProtocolFailed,
+        ) => LedgerError::Unavailable { doing, because },
+        _ => LedgerError::Broken { doing, because },
+    }
+}

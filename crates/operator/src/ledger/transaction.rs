@@ -1,0 +1,183 @@
+//! A transaction on the ledger of one place: under the leader's epoch, with locks in the one order.
+
+use super::{
+    Fate, LedgerError, Place, Weather,
+    history::Note,
+    store::{Row, Session, Value},
+};
+use allotment_core::pool::{Epoch, PoolKey, Tenant};
+use jiff::Timestamp;
+use std::{collections::BTreeSet, future::pending, sync::Arc};
+
+/// Who writes.
+#[derive(Clone, Debug)]
+pub(super) struct Leader {
+    pub(super) epoch: Epoch,
+    pub(super) holder: String,
+}
+
+/// An open transaction.
+pub(super) struct Transaction {
+    session: Session,
+    place: Arc<Place>,
+    pub(super) doing: &'static str,
+    pub(super) leader: Leader,
+    pub(super) now: Timestamp,
+}
+
+impl Transaction {
+    pub(super) fn new(session: Session, place: Arc<Place>, doing: &'static str, now: Timestamp) -> Self {
+        let leader = Leader { epoch: Epoch(0), holder: String::new() };
+        Self { session, place, doing, leader, now }
+    }
+
+    /// Runs a statement whose `$1` and `$2` are garden and project; `parameters` begin with `$3`.
+    pub(super) async fn query(
+        &mut self,
+        sql: &'static str,
+        parameters: &[Value],
+    ) -> Result<Vec<Row>, LedgerError> {
+        let mut all = vec![Value::from(self.place.garden.as_str()), Value::from(self.place.project.as_str())];
+        all.extend_from_slice(parameters);
+        self.session.query(sql, &all).await
+    }
+
+    /// Runs a statement that is about the whole ledger.
+    pub(super) async fn query_ledger(&mut self, sql: &'static str) -> Result<Vec<Row>, LedgerError> {
+        self.session.query(sql, &[]).await
+    }
+
+    /// Refuses a writer who does not lead, and lets nobody else begin to lead until this transaction is over.
+    pub(super) async fn under(&mut self, epoch: Epoch) -> Result<(), LedgerError> {
+        const SQL: &str = "SELECT epoch, holder FROM leaders WHERE garden = $1 AND project = $2 FOR SHARE";
+        let rows = self.query(SQL, &[]).await?;
+        self.led_by(epoch, rows.first())
+    }
+
+    /// The same, and waits until every other writing transaction is over, and keeps new ones out.
+    pub(super) async fn alone_under(&mut self, epoch: Epoch) -> Result<(), LedgerError> {
+        const SQL: &str = "SELECT epoch, holder FROM leaders WHERE garden = $1 AND project = $2 FOR UPDATE";
+        let rows = self.query(SQL, &[]).await?;
+        self.led_by(epoch, rows.first())
+    }
+
+    fn led_by(&mut self, mine: Epoch, row: Option<&Row>) -> Result<(), LedgerError> {
+        let (current, holder) = match row {
+            Some(row) => (Epoch(row.int(0)?), row.text(1)?.to_owned()),
+            None => (Epoch(0), "nobody".to_owned()),
+        };
+        // An epoch above the ledger's is as wrong: the database was put back to an older state.
+        if row.is_none() || current != mine {
+            return Err(LedgerError::Stale { mine, current, leader: holder });
+        }
+        self.leader = Leader { epoch: mine, holder };
+        Ok(())
+    }
+
+    /// Locks tenants, then pools. Account rows come after them: all transactions keep this order, so none waits for one that
+    /// waits for it.
+    pub(super) async fn lock(
+        &mut self,
+        tenants: BTreeSet<&Tenant>,
+        pools: BTreeSet<&PoolKey>,
+    ) -> Result<(), LedgerError> {
+        let tenants = tenants.into_iter().map(|tenant| format!("tenant/{tenant}"));
+        let pools = pools.into_iter().map(|pool| {
+            let PoolKey { hyperscaler_type, shared, eu_access } = pool;
+            format!("pool/{hyperscaler_type}/{}/{}", u8::from(*shared), u8::from(*eu_access))
+        });
+        for key in tenants.chain(pools).collect::<Vec<_>>() {
+            self.lock_key(&key).await?;
+        }
+        Ok(())
+    }
+
+    async fn lock_key(&mut self, key: &str) -> Result<(), LedgerError> {
+        const LOCK: &str = "SELECT key FROM locks WHERE garden = $1 AND project = $2 AND key = $3 FOR UPDATE";
+        const MAKE: &str =
+            "INSERT INTO locks (garden, project, key) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        // Waits for others who make the same row; the row itself may be one of theirs, so it is locked in either case.
+        while self.query(LOCK, &[Value::from(key)]).await?.is_empty() {
+            self.query(MAKE, &[Value::from(key)]).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes what happens into the history, and says under which number.
+    pub(super) async fn note(&mut self, note: Note<'_>) -> Result<i64, LedgerError> {
+        const SQL: &str = "INSERT INTO history \
+             (garden, project, at, account, event, tenant, request_uid, request, actor, because, epoch) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
+        let Note { event, account, tenant, request, because } = note;
+        let name = request.map(ToString::to_string);
+        let parameters = [
+            time(self.now),
+            Value::from(account.map(|account| account.as_str())),
+            Value::from(event.as_str()),
+            Value::from(tenant.map(Tenant::as_str)),
+            Value::from(request.map(|request| request.uid.as_str())),
+            Value::from(name.as_deref()),
+            Value::from(self.leader.holder.as_str()),
+            Value::from(because),
+            Value::from(self.leader.epoch.0),
+        ];
+        let rows = self.query(SQL, &parameters).await?;
+        rows.first().ok_or_else(|| self.broken("an entry of the history got no number"))?.int(0)
+    }
+
+    pub(super) fn broken(&self, because: &str) -> LedgerError {
+        LedgerError::Broken { doing: self.doing, because: because.to_owned() }
+    }
+
+    pub(super) fn contended(&self, because: &str) -> LedgerError {
+        LedgerError::Contended { doing: self.doing, because: because.to_owned() }
+    }
+
+    /// Commits what went well, unless the weather is bad; rolls back what did not.
+    pub(super) async fn end<T>(
+        self,
+        outcome: Result<T, LedgerError>,
+        weather: Option<&dyn Weather>,
+    ) -> Result<T, LedgerError> {
+        let Self { session, place: _, doing, leader: _, now: _ } = self;
+        let value = match outcome {
+            Ok(value) => value,
+            Err(error) => {
+                session.rollback().await;
+                return Err(error);
+            }
+        };
+        let Some(weather) = weather else {
+            session.commit().await?;
+            return Ok(value);
+        };
+        if let Some(parked) = weather.park(doing) {
+            parked.await;
+        }
+        let failed = || LedgerError::Unavailable { doing, because: "a fault was asked for".to_owned() };
+        match weather.on(doing) {
+            Fate::Go => session.commit().await.map(|()| value),
+            Fate::FailBefore => {
+                session.rollback().await;
+                Err(failed())
+            }
+            Fate::FailAfter => {
+                session.commit().await?;
+                Err(failed())
+            }
+            Fate::HangBefore => {
+                session.rollback().await;
+                pending().await
+            }
+            Fate::HangAfter => {
+                session.commit().await?;
+                pending().await
+            }
+        }
+    }
+}
+
+/// A time as a column has it.
+pub(super) fn time(at: Timestamp) -> Value {
+    Value::Text(format!("{at:.6}"))
+}

@@ -1,0 +1,86 @@
+//! The ledger, each case on every database there is.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+
+mod bench;
+mod contract;
+
+use bench::{Bench, Kind};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::{pin::Pin, process::ExitCode, sync::Arc};
+
+/// A case under way.
+type Running = Pin<Box<dyn Future<Output = ()>>>;
+
+/// What a case does, and on which databases.
+struct Case {
+    name: &'static str,
+    run: fn(Bench) -> Running,
+    kinds: &'static [Kind],
+}
+
+/// Cases of a module, on every database or on those named.
+macro_rules! cases {
+    ($module:ident on $kinds:expr; $($name:ident),* $(,)?) => {
+        vec![$(Case {
+            name: concat!(stringify!($module), "::", stringify!($name)),
+            run: |bench| Box::pin($module::$name(bench)),
+            kinds: $kinds,
+        }),*]
+    };
+}
+
+fn cases() -> Vec<Case> {
+    cases![contract on Kind::ALL;
+        identity_and_epoch,
+        a_stale_leader_writes_nothing,
+        reserve_claims_once_and_keeps,
+        a_limit_of_three_and_ten_requests,
+        one_account_takes_everything,
+        a_cap_counts_accounts_of_all_pools,
+        foreign_clusters_count,
+        what_the_ledger_knows_is_not_free,
+        queues_are_served_by_turns,
+        nobody_is_overtaken,
+        a_request_that_changes_pool_changes_queue,
+        shared_pools_use_the_least_used,
+        confirm_is_idempotent_and_strict,
+        a_lost_claim_gives_back_its_requests,
+        release_empties_keeps_and_leaves,
+        learning_compares_versions,
+        learning_respects_assignments,
+        learning_quarantine_and_pools,
+        healing_assigns_what_is_proven,
+        clear_keeps_history_and_identity,
+        places_do_not_mix,
+        history_tells_who_did_what_and_why,
+    ]
+}
+
+fn main() -> ExitCode {
+    let databases = Arc::new(bench::Databases::default());
+    let mut trials = Vec::new();
+    for case in cases() {
+        for kind in case.kinds {
+            let databases = databases.clone();
+            let name = format!("{kind}::{}", case.name);
+            trials.push(Trial::ignorable_test(name, move || run(&databases, *kind, case.run)));
+        }
+    }
+    let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
+    drop(databases);
+    conclusion.exit_code()
+}
+
+fn run(databases: &bench::Databases, kind: Kind, case: fn(Bench) -> Running) -> Result<Completion, Failed> {
+    let bench = match databases.bench(kind) {
+        Ok(bench) => bench,
+        Err(missing) if missing.is::<allotment_testing::NoPostgres>() => {
+            return Ok(Completion::ignored_with(missing));
+        }
+        Err(error) => return Err(Failed::from(error.to_string())),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(case(bench));
+    Ok(Completion::Completed)
+}
