@@ -116,7 +116,9 @@ impl Server {
             // Perhaps the last one of a namespace that is to go, or of a kind.
             self.chores.push(Chore::Namespace(key.namespace.to_string()));
         }
-        if object.is_none() && !kind.group.is_empty() {
+        let ending =
+            |resource: &std::sync::Arc<Resource>| resource.defined.as_ref().is_some_and(|it| it.ending);
+        if object.is_none() && self.kinds.stored_at(kind).is_some_and(ending) {
             self.chores.push(Chore::Definition(format!("{}.{}", kind.plural, kind.group)));
         }
     }

@@ -3,7 +3,7 @@
 use crate::{
     encode,
     error::{ApiError, FieldError, FieldErrorKind, GroupResource},
-    kinds, meta,
+    kinds, meta, patch,
     planted::Planted,
     resource::Resource,
     selector::{FieldSelector, LabelSelector},
@@ -38,16 +38,17 @@ impl Options {
     fn of(call: &Call) -> Result<Self, ApiError> {
         let body: Value = match call.body.is_empty() {
             true => json!({}),
-            false => serde_json::from_slice(&call.body).map_err(|error| {
-                ApiError::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
+            false => patch::read(&call.body).map_err(|why| {
+                ApiError::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
             })?,
         };
+        check_kind(&body)?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let policy = text(&body["propagationPolicy"])
-            .or_else(|| call.query.get("propagationPolicy").map(str::to_owned));
-        let orphan = body["orphanDependents"]
-            .as_bool()
-            .or_else(|| call.query.get("orphanDependents").map(|v| v == "true"));
+        // The query counts only where there is no body.
+        let query = |name: &str| call.query.get(name).filter(|_| call.body.is_empty()).map(str::to_owned);
+        let policy = text(&body["propagationPolicy"]).or_else(|| query("propagationPolicy"));
+        let orphan =
+            body["orphanDependents"].as_bool().or_else(|| query("orphanDependents").map(|v| v == "true"));
         let invalid = |error| ApiError::invalid("meta.k8s.io", "DeleteOptions", "", vec![error]);
         if policy.is_some() && orphan.is_some() {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
@@ -73,16 +74,33 @@ impl Options {
                 )));
             }
         };
-        let dry_run = call.query.dry_run(call.verb.options())?
-            || body["dryRun"].as_array().is_some_and(|list| !list.is_empty());
+        let dry_run: Vec<String> = match body["dryRun"].as_array() {
+            Some(list) => list.iter().filter_map(text).collect(),
+            None => query("dryRun").into_iter().collect(),
+        };
+        if dry_run.iter().any(|value| value != "All") {
+            let detail = "supported values: \"All\"";
+            return Err(invalid(FieldError::new("dryRun", FieldErrorKind::NotSupported, dry_run, detail)));
+        }
         let preconditions = &body["preconditions"];
         Ok(Self {
             propagation,
             uid: text(&preconditions["uid"]),
             version: text(&preconditions["resourceVersion"]),
-            dry_run,
+            dry_run: !dry_run.is_empty(),
         })
     }
+}
+
+/// Refuses a body that is something else.
+fn check_kind(body: &Value) -> Result<(), ApiError> {
+    let (version, kind) = (meta::text_at(body, "/apiVersion"), meta::text_at(body, "/kind"));
+    if kind.is_empty() || kind == "DeleteOptions" {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!(
+        "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+    )))
 }
 
 impl Server {
@@ -167,11 +185,10 @@ impl Server {
         let namespace = (!call.namespace.is_empty()).then_some(call.namespace.as_str());
         let mut chosen = Vec::new();
         for (_, stored) in self.store.list(&call.resource.storage(), namespace, None) {
-            if labels.matches(&stored.labels) {
-                let object = encode::read(&stored.bytes)?;
-                if fields.matches(&object) {
-                    chosen.push(object);
-                }
+            if labels.matches(&stored.labels)
+                && (fields.is_empty() || fields.matches(&encode::read_as(stored, &call.resource)?))
+            {
+                chosen.push(encode::read(&stored.bytes)?);
             }
         }
         self.admit_collection(call, &chosen)?;

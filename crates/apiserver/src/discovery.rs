@@ -2,6 +2,7 @@
 
 use crate::{
     error::ApiError,
+    kinds::version,
     request::Route,
     resource::{Nature, Resource},
     server::{Answer, Reply, Server},
@@ -31,7 +32,7 @@ impl Server {
                 }),
             )),
             Route::Discovery { group: Some(group), version: None, .. } => {
-                let versions = self.groups().remove(group).ok_or_else(ApiError::no_such_path)?;
+                let versions = self.groups().remove(group).ok_or_else(|| self.nothing_at(group))?;
                 Ok(Answer::value(200, &api_group(group, &versions, true)))
             }
             Route::Discovery { group: Some(group), version: Some(version), legacy } => {
@@ -51,7 +52,7 @@ impl Server {
             list.extend(self.api_resources(resource));
         }
         if list.is_empty() {
-            return Err(ApiError::no_such_path());
+            return Err(self.nothing_at(group));
         }
         let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
         Ok(Answer::value(
@@ -69,7 +70,7 @@ impl Server {
                 vec!["create", "delete", "get", "list", "patch", "update", "watch"]
             }
             // Another part of a real server answers for these, in an order of its own.
-            _ if resource.from_definition => {
+            _ if resource.defined.is_some() => {
                 vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
             }
             _ => vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
@@ -124,6 +125,9 @@ impl Server {
             if !versions.contains(&resource.version) {
                 versions.push(resource.version.clone());
             }
+        }
+        for versions in groups.values_mut() {
+            versions.sort_by(|left, right| version::compare(right, left));
         }
         groups
     }

@@ -94,8 +94,13 @@ fn convert(object: Value, resource: &Resource, form: Form) -> Value {
             "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object["metadata"].take()
         });
     }
-    object["apiVersion"] = Value::from(resource.api_version());
+    resource.adopt(&mut object);
     object
+}
+
+/// Reads what is stored, as a resource has it.
+pub(crate) fn read_as(stored: &Stored, resource: &Resource) -> Result<Value, ApiError> {
+    Ok(convert(read(&stored.bytes)?, resource, Form::Whole))
 }
 
 /// Reads what is stored.

@@ -17,6 +17,11 @@ pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
 
+/// A text anywhere in an object, by its JSON pointer; empty where it is not there.
+pub(crate) fn text_at<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// The metadata, made if it is not there.
 pub(crate) fn metadata(object: &mut Value) -> &mut Map<String, Value> {
     let Value::Object(fields) = object else {
@@ -110,9 +115,7 @@ pub(crate) fn validate(object: &Value, resource: &Resource) -> Vec<FieldError> {
     let strict =
         matches!(resource.group.as_str(), "" | "rbac.authorization.k8s.io") && resource.plural != "events";
     for (n, finalizer) in finalizers.iter().enumerate().filter(|_| strict) {
-        if !finalizer.contains('/')
-            && !matches!(finalizer.as_str(), "orphan" | "foregroundDeletion" | "kubernetes")
-        {
+        if !finalizer.contains('/') && !is_standard_finalizer(finalizer) {
             let detail = "name is neither a standard finalizer name nor is it fully qualified".to_owned();
             errors.extend(invalid(&format!("metadata.finalizers[{n}]"), finalizer, vec![detail]));
         }
@@ -123,6 +126,30 @@ pub(crate) fn validate(object: &Value, resource: &Resource) -> Vec<FieldError> {
 /// One error for each thing that is wrong with a text.
 fn invalid(field: &str, text: &str, wrong: Vec<String>) -> impl Iterator<Item = FieldError> {
     wrong.into_iter().map(move |why| FieldError::new(field, FieldErrorKind::Invalid, text, why))
+}
+
+/// What is said about new finalizers of custom resources that others might use as well.
+pub(crate) fn finalizer_warnings(new: &Value, old: Option<&Value>, resource: &Resource) -> Vec<String> {
+    if resource.defined.is_none() {
+        return Vec::new();
+    }
+    let known = old.map(finalizers).unwrap_or_default();
+    let mut added: Vec<String> =
+        finalizers(new).into_iter().filter(|finalizer| !known.contains(finalizer)).collect();
+    added.sort_unstable();
+    added.dedup();
+    added.retain(|finalizer| !finalizer.contains('/') && !is_standard_finalizer(finalizer));
+    let warning = |finalizer: &String| {
+        let path = if finalizer.contains('.') { " including a path (/)" } else { "" };
+        format!(
+            "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+        )
+    };
+    added.iter().map(warning).collect()
+}
+
+fn is_standard_finalizer(finalizer: &str) -> bool {
+    matches!(finalizer, "orphan" | "foregroundDeletion" | "kubernetes")
 }
 
 fn validate_name(object: &Value, resource: &Resource, errors: &mut Vec<FieldError>) {

@@ -5,6 +5,8 @@
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 /// A DNS label as RFC 1123 has it, in lower case.
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+/// A DNS label as RFC 1035 has it: one that begins with a letter.
+const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const KEY: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
@@ -43,6 +45,13 @@ pub fn label_errors(text: &str, unit: Unit) -> Vec<String> {
         false => LABEL.to_owned(),
     });
     unit.too_long(text, LABEL_LIMIT_BYTES).into_iter().chain(malformed).collect()
+}
+
+/// What is wrong with a DNS label that begins with a letter.
+pub fn label_1035_errors(text: &str) -> Vec<String> {
+    let begins_well = text.starts_with(|first: char| first.is_ascii_lowercase());
+    let malformed = (!begins_well || !is_label_text(text)).then(|| LABEL_1035.to_owned());
+    Unit::Characters.too_long(text, LABEL_LIMIT_BYTES).into_iter().chain(malformed).collect()
 }
 
 /// What is wrong with the key of a label, annotation or the like: `name` or `example.com/name`.

@@ -3,6 +3,7 @@
 use crate::{
     encode::{self, Form},
     error::{ApiError, Cause, Details, FieldError, FieldErrorKind},
+    patch,
     planted::Planted,
     request::Verb,
     selector::{FieldSelector, LabelSelector},
@@ -59,7 +60,7 @@ impl Server {
             if !placed || !labels.matches(&stored.labels) && !self.has(Planted::LabelSelectorIgnored) {
                 return Ok(false);
             }
-            Ok(fields.is_empty() || fields.matches(&encode::read(&stored.bytes)?))
+            Ok(fields.is_empty() || fields.matches(&encode::read_as(stored, &call.resource)?))
         };
         let mut page = Page { call, limit, items: BytesMut::new(), count: 0, last: None, remaining: 0 };
         let kind = call.resource.storage();
@@ -295,7 +296,7 @@ impl Page<'_> {
 
     fn finish(self, revision: Revision, exact: bool) -> Bytes {
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
-        if self.call.resource.is_untyped() {
+        if self.call.resource.is_untyped() && self.call.form != Form::Metadata {
             metadata["continue"] = json!("");
         }
         if self.remaining > 0
@@ -337,11 +338,16 @@ fn write_token(revision: Revision, last: &Key) -> String {
 }
 
 fn read_token(token: &str) -> Result<(Revision, Key), ApiError> {
-    let parse = || -> Option<(Revision, Key)> {
-        let token: Value = serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
+    let refuse = |why: &str| {
+        ApiError::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
+    };
+    let bytes =
+        BASE64_URL_SAFE_NO_PAD.decode(token).map_err(|_| refuse("illegal base64 data at input byte 0"))?;
+    let token = patch::read(&bytes).map_err(|why| refuse(&why))?;
+    let key = |token: &Value| -> Option<(Revision, Key)> {
         Some((token["rv"].as_u64()?, Key::new(token["ns"].as_str()?, token["after"].as_str()?)))
     };
-    parse().ok_or_else(|| ApiError::bad_request("invalid continue token: continue key is not valid"))
+    key(&token).ok_or_else(|| refuse("incorrect encoded start resourceVersion 0 (version meta.k8s.io/v1)"))
 }
 
 fn list_too_old(after: &Option<Key>) -> ApiError {

@@ -35,6 +35,8 @@ pub(crate) struct ResourceRoute {
     pub(crate) name: String,
     /// Empty for the object itself.
     pub(crate) subresource: String,
+    /// Whether the path itself asks for a watch, as clients did long ago.
+    pub(crate) watch: bool,
 }
 
 /// Takes a path apart.
@@ -59,6 +61,10 @@ pub(crate) fn route(path: &str) -> Result<Route, ApiError> {
 }
 
 fn resource(group: &str, version: &str, rest: &[&str]) -> Result<ResourceRoute, ApiError> {
+    let (watch, rest) = match rest {
+        ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
+        rest => (false, rest),
+    };
     let (namespace, rest) = match rest {
         // The namespace itself, and what is below it.
         ["namespaces", _] | ["namespaces", _, "status" | "finalize"] => ("", rest),
@@ -79,6 +85,7 @@ fn resource(group: &str, version: &str, rest: &[&str]) -> Result<ResourceRoute, 
         plural: own(plural),
         name: own(name),
         subresource: own(subresource),
+        watch,
     })
 }
 
@@ -146,8 +153,10 @@ impl Verb {
     pub(crate) fn of(method: &Method, route: &ResourceRoute, query: &Query) -> Option<Self> {
         let one = !route.name.is_empty();
         Some(match *method {
-            Method::GET | Method::HEAD if query.flag("watch") => Self::Watch,
+            Method::GET | Method::HEAD if route.watch => Self::Watch,
+            // One object is read, whatever the query says.
             Method::GET | Method::HEAD if one => Self::Get,
+            Method::GET | Method::HEAD if query.flag("watch") => Self::Watch,
             Method::GET | Method::HEAD => Self::List,
             Method::POST => Self::Create,
             Method::PUT => Self::Update,
@@ -189,9 +198,9 @@ mod tests {
 
     fn parts(path: &str) -> [String; 6] {
         match route(path).unwrap() {
-            Route::Resource(ResourceRoute { group, version, namespace, plural, name, subresource }) => {
-                [group, version, namespace, plural, name, subresource]
-            }
+            Route::Resource(ResourceRoute {
+                group, version, namespace, plural, name, subresource, ..
+            }) => [group, version, namespace, plural, name, subresource],
             other => panic!("{path}: {other:?}"),
         }
     }

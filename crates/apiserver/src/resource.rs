@@ -2,7 +2,7 @@
 
 use crate::{
     error::GroupResource,
-    schema::{CompiledRules, Schema},
+    schema::{self, CompiledRules, Schema},
     table::Column,
 };
 use serde_json::Value;
@@ -43,8 +43,8 @@ pub struct Resource {
     pub openapi: Option<Arc<Value>>,
     /// What it does differently.
     pub nature: Nature,
-    /// Whether it goes with a CustomResourceDefinition.
-    pub from_definition: bool,
+    /// What it has from its CustomResourceDefinition, if there is one.
+    pub defined: Option<Defined>,
     /// What it has from a server that reads its objects into types of its own, as an extension's kinds are read.
     pub typed: Option<Arc<Typed>>,
 }
@@ -56,6 +56,17 @@ pub struct Typed {
     pub zero: Value,
     /// Whether an update may leave out which version it is about.
     pub unconditional_updates: bool,
+}
+
+/// What a kind has from its CustomResourceDefinition.
+#[derive(Clone, Debug, Default)]
+pub struct Defined {
+    /// What those are told who use this version.
+    pub deprecation: Option<String>,
+    /// Whether the definition is on its way out: there are no new objects.
+    pub ending: bool,
+    /// The version that objects are kept in, and its schema, if it is another one.
+    pub kept_as: Option<(String, Arc<Schema>)>,
 }
 
 /// What a kind does differently.
@@ -75,6 +86,28 @@ impl Resource {
         match self.group.as_str() {
             "" => self.version.clone(),
             group => format!("{group}/{}", self.version),
+        }
+    }
+
+    /// The version that objects are kept in, and its schema, if it is another one.
+    pub(crate) fn kept_as(&self) -> Option<&(String, Arc<Schema>)> {
+        self.defined.as_ref()?.kept_as.as_ref()
+    }
+
+    /// Makes an object that was kept one of this version.
+    pub(crate) fn adopt(&self, object: &mut Value) {
+        object["apiVersion"] = Value::from(self.api_version());
+        if self.kept_as().is_some() {
+            schema::prune(&self.schema, object);
+        }
+    }
+
+    /// Makes an object of this version one as it is kept.
+    pub(crate) fn prepare_to_keep(&self, object: &mut Value) {
+        if let Some((version, schema)) = self.kept_as() {
+            object["apiVersion"] = Value::from(format!("{}/{version}", self.group));
+            schema::prune(schema, object);
+            schema::default(schema, object);
         }
     }
 

@@ -17,6 +17,7 @@ use crate::{
     schema::Schema,
     server::{Answer, Call, Server},
     store::Key,
+    write::apply_context,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -66,10 +67,10 @@ impl Server {
                 self.extensions = extensions;
                 match answer {
                     Some(answer) => answer.map(|value| Some(Answer::value(201, &value))),
-                    None if is_known(call) => Err(ApiError::no_such_method()),
-                    None if call.resource.from_definition => {
+                    None if call.resource.defined.is_some() => {
                         Err(ApiError::not_found(call.resource.group_resource(), &call.name))
                     }
+                    None if is_known(call) => Err(ApiError::no_such_method()),
                     None => Err(ApiError::no_such_path()),
                 }
             }
@@ -110,9 +111,11 @@ impl Server {
     }
 
     fn finalize_namespace(&mut self, call: &Call) -> Result<Answer, ApiError> {
-        let mut namespace = encode::read(&self.stored(call)?.bytes.clone())?;
+        let old = encode::read(&self.stored(call)?.bytes.clone())?;
+        let mut namespace = old.clone();
         let body = read_body(call)?;
         namespace["spec"] = body["spec"].clone();
+        apply::update(Some(&old), &mut namespace, &apply_context(call, &call.resource.api_version()));
         if kinds::has_own_finalizers(&namespace, &call.resource) || !meta::is_deleting(&namespace) {
             let kept = self.keep(&call.resource.clone(), namespace)?;
             return Ok(Answer::json(200, encode::object(&kept)?));

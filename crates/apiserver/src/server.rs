@@ -91,6 +91,13 @@ impl Answer {
         self
     }
 
+    fn warning_first(mut self, text: Option<String>) -> Self {
+        if let (Self::Now(reply), Some(text)) = (&mut self, text) {
+            reply.warnings.insert(0, text);
+        }
+        self
+    }
+
     /// A refusal.
     pub fn refusal(error: &ApiError) -> Self {
         if error.is_plain() {
@@ -190,7 +197,9 @@ impl Server {
         match request::route(parts.uri.path())? {
             Route::Resource(route) => {
                 let call = self.call(&parts.method, route, query, user, &parts.headers, body, now)?;
-                self.dispatch(&call)
+                let deprecation = call.resource.defined.as_ref().and_then(|it| it.deprecation.clone());
+                let answer = self.dispatch(&call).unwrap_or_else(|error| Answer::refusal(&error));
+                Ok(answer.warning_first(deprecation))
             }
             other => {
                 let verb = parts.method.as_str().to_ascii_lowercase();
@@ -220,7 +229,7 @@ impl Server {
         now: Timestamp,
     ) -> Result<Call, ApiError> {
         let verb = Verb::of(method, &route, &query);
-        let ResourceRoute { group, version, namespace, plural, name, subresource } = route;
+        let ResourceRoute { group, version, namespace, plural, name, subresource, watch: _ } = route;
         // Who may not do it does not learn whether it is there.
         // A namespace is in itself, as far as rights go.
         let is_namespace = group.is_empty() && plural == "namespaces";
@@ -238,11 +247,11 @@ impl Server {
         let nothing = || self.nothing_at(&group);
         let resource = self.kinds.get(&group, &version, &plural).cloned().ok_or_else(nothing)?;
         let everywhere =
-            name.is_empty() && !resource.from_definition || matches!(verb, Some(Verb::List | Verb::Watch));
+            name.is_empty() && resource.defined.is_none() || matches!(verb, Some(Verb::List | Verb::Watch));
         if resource.namespaced == namespace.is_empty() && !(resource.namespaced && everywhere) {
             return Err(nothing());
         }
-        let Some(verb) = verb.filter(|_| *method != Method::HEAD || resource.from_definition) else {
+        let Some(verb) = verb.filter(|_| *method != Method::HEAD || resource.defined.is_some()) else {
             return Err(ApiError::no_such_method());
         };
         let accept = header_text(headers, header::ACCEPT);
@@ -264,8 +273,8 @@ impl Server {
     }
 
     /// What is said of a path in a group. Groups of definitions are nobody's as long as there is no definition.
-    fn nothing_at(&self, group: &str) -> ApiError {
-        let built_in = |kind: &Arc<Resource>| kind.group == group && !kind.from_definition;
+    pub(crate) fn nothing_at(&self, group: &str) -> ApiError {
+        let built_in = |kind: &Arc<Resource>| kind.group == group && kind.defined.is_none();
         if self.kinds.all().any(built_in) { ApiError::no_such_path() } else { ApiError::page_not_found() }
     }
 
@@ -391,7 +400,7 @@ fn check_accept(accept: &str, resource: &Resource, verb: Verb) -> Result<(), Api
         return Ok(());
     }
     let offered = OFFERED.join(", ");
-    if resource.from_definition {
+    if resource.defined.is_some() {
         return Err(ApiError::not_acceptable(format!(
             "only the following media types are accepted: {offered}"
         )));

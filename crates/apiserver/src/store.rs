@@ -186,6 +186,14 @@ impl Store {
         self.record(kind, change_kind, key, object, previous)
     }
 
+    /// Puts other bytes in the place of those of an object, without a change: nobody is told.
+    pub(crate) fn rewrite(&mut self, kind: &StorageKey, key: &Key, bytes: Bytes) {
+        if let Some(stored) = self.collection(kind).objects.get_mut(key) {
+            let (revision, labels) = (stored.revision, stored.labels.clone());
+            *stored = Arc::new(Stored { revision, bytes, labels });
+        }
+    }
+
     /// Removes an object. `last` is what it was last, with [`Store::next_revision`] as its resourceVersion.
     pub fn remove(&mut self, kind: &StorageKey, key: &Key, last: Bytes) -> Option<Arc<Change>> {
         let previous = self.collection(kind).objects.remove(key)?;
@@ -209,6 +217,14 @@ impl Store {
         let start =
             changes.map_or(0, |changes| changes.partition_point(|change| change.revision <= revision));
         Ok(changes.into_iter().flat_map(move |changes| changes.range(start..)))
+    }
+
+    /// Begins with a kind: of the time before nothing is known.
+    pub(crate) fn begin(&mut self, kind: &StorageKey) {
+        let revision = self.revision;
+        let collection = self.collection(kind);
+        collection.changes.clear();
+        collection.compacted = revision;
     }
 
     /// Forgets all changes so far.

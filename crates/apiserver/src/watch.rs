@@ -71,7 +71,7 @@ impl Watch {
         {
             return Ok(false);
         }
-        Ok(self.fields.is_empty() || self.fields.matches(&encode::read(&stored.bytes)?))
+        Ok(self.fields.is_empty() || self.fields.matches(&encode::read_as(stored, &self.resource)?))
     }
 
     fn frame(&self, change: &Change) -> Result<Option<Bytes>, ApiError> {

@@ -6,7 +6,10 @@
 use crate::{
     apply,
     auth::rbac::Attributes,
-    body::{media_type, read_applied, read_body, read_merged, read_patched, unsupported_patch},
+    body::{
+        duplicates, media_type, read_applied, read_body, read_merged, read_patched, refused_patch, shown,
+        unsupported_patch,
+    },
     encode,
     error::{ApiError, FieldError, FieldErrorKind},
     kinds, meta, patch,
@@ -41,7 +44,7 @@ impl FieldValidation {
             Some("Ignore") => Ok(Self::Ignore),
             Some("Strict") => Ok(Self::Strict),
             Some(other) => {
-                let supported = "supported values: \"Ignore\", \"Strict\", \"Warn\", \"\"";
+                let supported = "supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"";
                 let error =
                     FieldError::new("fieldValidation", FieldErrorKind::NotSupported, other, supported);
                 Err(ApiError::invalid("meta.k8s.io", call.verb.options(), "", vec![error]))
@@ -57,7 +60,7 @@ impl Server {
         }
         check_options(call)?;
         let body = read_body(call)?;
-        let mut warnings = Vec::new();
+        let mut warnings = repeated_fields(call)?;
         let (created, _) = self.create_object(call, body, &mut warnings)?;
         Ok(Answer::json(201, encode_for(call, &created)?).with_warnings(warnings))
     }
@@ -76,10 +79,9 @@ impl Server {
                 "resourceVersion should not be set on objects to be created".to_owned(),
             ));
         }
-        self.check_namespace(call, meta::text(&object, "name"))?;
+        self.check_place(call, meta::text(&object, "name"))?;
         object["apiVersion"] = json!(resource.api_version());
         object["kind"] = json!(resource.kind);
-        self.name_object(&mut object, call)?;
         let uid = self.new_uid();
         meta::prepare_create(&mut object, &call.namespace, &uid, call.now);
         self.tidy(call, &mut object, warnings)?;
@@ -93,12 +95,16 @@ impl Server {
         if resource.status {
             object.as_object_mut().map(|fields| fields.remove("status"));
         }
+        // A name that is generated comes after what the client wants.
+        self.name_object(&mut object, call)?;
         kinds::prepare_create(&mut object, &resource);
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
         }
         warnings.extend(self.warnings(&object, &resource));
-        self.finish(call, None, object)
+        let (created, kept) = self.finish(call, None, object)?;
+        warnings.extend(meta::finalizer_warnings(&created, None, &resource));
+        Ok((created, kept))
     }
 
     /// Checks and keeps. Both new and old are whole objects in the version of the call.
@@ -111,10 +117,14 @@ impl Server {
         let resource = call.resource.clone();
         self.admit(call, old, &mut new, if old.is_some() { "update" } else { "create" })?;
         self.check_rbac_write(call, old, &new)?;
-        let errors = self.validate(&resource, old, &new);
+        let errors = self.validate(call, old, &new);
         if !errors.is_empty() {
-            let name = meta::text(&new, "name");
-            return Err(ApiError::invalid(&resource.group, &resource.kind, name, errors));
+            return Err(ApiError::invalid(
+                &resource.storage().group,
+                &resource.kind,
+                meta::text(&new, "name"),
+                errors,
+            ));
         }
         if old.is_none() {
             self.check_may_create(call)?;
@@ -122,6 +132,9 @@ impl Server {
         } else if old == Some(&new) && !self.has(Planted::UnchangedWriteKept) {
             // An extension has put back all that was changed.
             return Ok((new, false));
+        }
+        if resource.is_custom() {
+            schema::write_whole(&mut new);
         }
         if call.query.dry_run(call.verb.options())? && !self.has(Planted::DryRunKept) {
             return Ok((new, false));
@@ -150,24 +163,35 @@ impl Server {
     fn check_name_is_free(&self, call: &Call, object: &Value) -> Result<(), ApiError> {
         let name = meta::text(object, "name");
         let key = Key::new(&call.namespace, name);
-        if self.store.get(&call.resource.storage(), &key).is_none() {
-            return Ok(());
-        }
+        let Some(stored) = self.store.get(&call.resource.storage(), &key) else { return Ok(()) };
         let generated = !meta::text(object, "generateName").is_empty();
-        Err(match generated {
+        let mut error = match generated {
             true => ApiError::no_name_left(call.resource.group_resource(), name),
             false => ApiError::already_exists(call.resource.group_resource(), name),
-        })
+        };
+        if meta::is_deleting(&encode::read(&stored.bytes)?) {
+            error.message.insert_str(0, "object is being deleted: ");
+        }
+        Err(error)
     }
 
-    fn validate(&self, resource: &Resource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+    fn validate(&self, call: &Call, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+        let resource = &call.resource;
         let mut errors = meta::validate(new, resource);
         if let Some(old) = old.filter(|_| !self.has(Planted::NewFinalizerWhileDeleting)) {
             errors.extend(meta::validate_update(new, old));
         }
         errors.extend(kinds::validate(new, old, resource));
         if resource.is_custom() {
-            errors.extend(schema::validate(&resource.schema, new, old));
+            errors.extend(match call.subresource.as_str() {
+                "status" => resource.schema.field("status").zip(new.get("status")).map_or_else(
+                    Vec::new,
+                    |(schema, status)| {
+                        schema::validate_at("status", schema, status, old.map(|old| &old["status"]))
+                    },
+                ),
+                _ => schema::validate(&resource.schema, new, old),
+            });
             let rules = resource
                 .rules
                 .as_ref()
@@ -186,6 +210,7 @@ impl Server {
         if resource.group == "events.k8s.io" {
             object = kinds::event::to_core(object);
         }
+        resource.prepare_to_keep(&mut object);
         let revision = self.store.next_revision().to_string();
         meta::metadata(&mut object).insert("resourceVersion".into(), json!(revision));
         let key = Key::new(meta::text(&object, "namespace"), meta::text(&object, "name"));
@@ -193,6 +218,9 @@ impl Server {
         let storage = resource.storage();
         self.store.put(&storage, key.clone(), bytes, meta::labels(&object));
         self.noticed(&storage, &key, Some(&object));
+        if resource.kept_as().is_some() {
+            resource.adopt(&mut object);
+        }
         Ok(object)
     }
 
@@ -202,7 +230,7 @@ impl Server {
         let body = read_body(call)?;
         meta::check_identity(&body, &call.resource, &call.namespace, &call.name)?;
         check_named(call, &body)?;
-        let mut warnings = Vec::new();
+        let mut warnings = repeated_fields(call)?;
         let Ok(stored) = self.stored(call) else {
             return self.create_by_update(call, body, &mut warnings);
         };
@@ -252,7 +280,6 @@ impl Server {
         self.tidy(call, &mut new, warnings)?;
         kinds::default(&mut new, &resource);
         self.prepare(call, Some(old), &mut new)?;
-        kinds::prepare_update(&mut new, old, &resource);
         meta::metadata(&mut new).insert("resourceVersion".into(), old["metadata"]["resourceVersion"].clone());
         if ownership == Ownership::Track && !self.has(Planted::OwnersNotTracked) {
             let api_version = resource.api_version();
@@ -265,6 +292,7 @@ impl Server {
             let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
             meta::metadata(&mut new).insert("generation".into(), json!(generation));
         }
+        kinds::prepare_update(&mut new, old, &resource);
         apply::keep_times(old, &mut new);
         // What an extension makes of a write may differ though the write does not.
         if new == *old && resource.typed.is_none() && !self.has(Planted::UnchangedWriteKept) {
@@ -274,13 +302,15 @@ impl Server {
             return self.finish_deletion(call, old, new);
         }
         warnings.extend(self.warnings(&new, &resource));
-        self.finish(call, Some(old), new).map(|(kept, _)| kept)
+        let (kept, _) = self.finish(call, Some(old), new)?;
+        warnings.extend(meta::finalizer_warnings(&kept, Some(old), &resource));
+        Ok(kept)
     }
 
     /// The last finalizer is gone from an object that was deleted.
     fn finish_deletion(&mut self, call: &Call, old: &Value, mut new: Value) -> Result<Value, ApiError> {
         self.admit(call, Some(old), &mut new, "update")?;
-        let errors = self.validate(&call.resource, Some(old), &new);
+        let errors = self.validate(call, Some(old), &new);
         if !errors.is_empty() {
             return Err(ApiError::invalid(&call.resource.group, &call.resource.kind, &call.name, errors));
         }
@@ -326,6 +356,13 @@ impl Server {
         };
         check_named(call, &new)?;
         meta::check_identity(&new, &call.resource, &call.namespace, &call.name)?;
+        if FieldValidation::of(call)? == FieldValidation::Strict {
+            let texts = unknown_fields(call, &mut new.clone());
+            if !texts.is_empty() {
+                let why = format!("strict decoding error: {}", texts.join(", "));
+                return Err(refused_patch(shown(&new, &old, resource), why));
+            }
+        }
         let mut warnings = Vec::new();
         let new = self.change(call, &old, new, &mut warnings, Ownership::Track)?;
         Ok(Answer::json(200, encode_for(call, &new)?).with_warnings(warnings))
@@ -374,7 +411,7 @@ impl Server {
             );
             return Err(ApiError::conflict(resource.group_resource(), &call.name, why));
         }
-        self.check_namespace(call, &call.name)?;
+        self.check_place(call, &call.name)?;
         let mut object = apply::apply(None, &applied, context, force)?;
         check_named(call, &object)?;
         let uid = self.new_uid();
@@ -391,6 +428,7 @@ impl Server {
         }
         warnings.extend(self.warnings(&object, &resource));
         let (created, _) = self.finish(call, None, object)?;
+        warnings.extend(meta::finalizer_warnings(&created, None, &resource));
         Ok(Answer::json(201, encode_for(call, &created)?).with_warnings(warnings))
     }
 
@@ -419,26 +457,20 @@ impl Server {
         if self.has(Planted::UnknownFieldsKept) {
             return Ok(());
         }
-        let mut unknown = schema::prune(&call.resource.schema, object);
-        let of_metadata =
-            object.get_mut("metadata").map(|metadata| schema::prune(schema::object_meta(), metadata));
-        let of_metadata = of_metadata.into_iter().flatten().map(|path| format!("metadata.{path}"));
-        if call.resource.is_custom() {
-            unknown = of_metadata.chain(unknown).collect();
-        } else {
-            unknown.extend(of_metadata);
-            unknown.sort();
-        }
-        let texts: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+        let texts = unknown_fields(call, object);
         match FieldValidation::of(call)? {
-            _ if texts.is_empty() => {}
             FieldValidation::Ignore => {}
             FieldValidation::Warn => texts.into_iter().for_each(|text| {
                 if !warnings.contains(&text) {
                     warnings.push(text);
                 }
             }),
-            FieldValidation::Strict => return Err(strict_refusal(call, object, &texts)),
+            FieldValidation::Strict => {
+                let all: Vec<String> = warnings.drain(..).chain(texts).collect();
+                if !all.is_empty() {
+                    return Err(strict_refusal(call, object, &all));
+                }
+            }
         }
         Ok(())
     }
@@ -461,9 +493,13 @@ impl Server {
         Err(ApiError::no_name_left(call.resource.group_resource(), &prefix))
     }
 
-    /// An object goes only into a namespace that is there and stays.
-    fn check_namespace(&self, call: &Call, name: &str) -> Result<(), ApiError> {
+    /// An object goes only into a namespace that is there and stays, and it is of a kind that stays.
+    fn check_place(&self, call: &Call, name: &str) -> Result<(), ApiError> {
         let resource = &call.resource;
+        if resource.defined.as_ref().is_some_and(|defined| defined.ending) {
+            let why = "create not allowed while custom resource definition is terminating";
+            return Err(ApiError::forbidden(resource.group_resource(), name, why));
+        }
         if !resource.namespaced {
             return Ok(());
         }
@@ -533,7 +569,9 @@ impl Server {
         if self.has(Planted::GenerationBumpedByStatus) {
             return true;
         }
-        call.subresource.is_empty() && spec_differs(new, old) && !self.has(Planted::GenerationNotBumped)
+        call.subresource.is_empty()
+            && spec_differs(new, old, call.resource.status)
+            && !self.has(Planted::GenerationNotBumped)
     }
 
     /// What is stored, in the version of the call.
@@ -542,13 +580,13 @@ impl Server {
         if call.resource.group == "events.k8s.io" {
             object = kinds::event::from_core(object);
         }
-        object["apiVersion"] = json!(call.resource.api_version());
+        call.resource.adopt(&mut object);
         Ok(object)
     }
 }
 
 /// What the managed fields of a write are worked out with.
-fn apply_context<'a>(call: &'a Call, api_version: &'a str) -> apply::Context<'a> {
+pub(crate) fn apply_context<'a>(call: &'a Call, api_version: &'a str) -> apply::Context<'a> {
     let ignored = match (call.resource.status, call.subresource.as_str()) {
         // Whoever sends the other half comes to own it, though it is not kept.
         _ if call.resource.typed.is_some() => apply::FieldSet::default(),
@@ -634,7 +672,7 @@ fn check_options(call: &Call) -> Result<(), ApiError> {
 
 /// A path of all objects cannot be changed.
 fn wants_name(call: &Call) -> Result<(), ApiError> {
-    match (call.name.as_str(), call.resource.from_definition) {
+    match (call.name.as_str(), call.resource.defined.is_some()) {
         ("", true) => Err(ApiError::bad_request("name must be provided")),
         ("", false) => Err(ApiError::no_such_method()),
         _ => Ok(()),
@@ -650,6 +688,29 @@ fn check_named(call: &Call, object: &Value) -> Result<(), ApiError> {
         "the name of the object ({} based on URL) was undeterminable: name must be provided",
         call.name
     )))
+}
+
+/// Takes out what is unknown, and says what it was.
+fn unknown_fields(call: &Call, object: &mut Value) -> Vec<String> {
+    let mut unknown = schema::prune(&call.resource.schema, object);
+    let of_metadata =
+        object.get_mut("metadata").map(|metadata| schema::prune(schema::object_meta(), metadata));
+    let of_metadata = of_metadata.into_iter().flatten().map(|path| format!("metadata.{path}"));
+    if call.resource.is_custom() {
+        unknown = of_metadata.chain(unknown).collect();
+    } else {
+        unknown.extend(of_metadata);
+        unknown.sort();
+    }
+    unknown.iter().map(|path| format!("unknown field {path:?}")).collect()
+}
+
+/// The fields that a body has more than once.
+fn repeated_fields(call: &Call) -> Result<Vec<String>, ApiError> {
+    if FieldValidation::of(call)? == FieldValidation::Ignore {
+        return Ok(Vec::new());
+    }
+    Ok(duplicates(&call.body).iter().map(|path| format!("duplicate field {path:?}")).collect())
 }
 
 /// Unknown fields, where the client wants to hear of them.
@@ -681,12 +742,16 @@ fn storage_path(call: &Call) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
-/// Whether anything but metadata and status differs.
-fn spec_differs(new: &Value, old: &Value) -> bool {
+/// Whether anything but metadata differs, and the status where it is written apart.
+fn spec_differs(new: &Value, old: &Value, status_apart: bool) -> bool {
     let rest = |object: &Value| -> Vec<(String, Value)> {
         let fields = object.as_object().into_iter().flatten();
         fields
-            .filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status" | "apiVersion" | "kind"))
+            .filter(|(key, _)| match key.as_str() {
+                "metadata" | "apiVersion" | "kind" => false,
+                "status" => !status_apart,
+                _ => true,
+            })
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
     };

@@ -1,5 +1,6 @@
 //! What a client sent, read.
 
+mod duplicates;
 mod fit;
 mod shape;
 mod text;
@@ -11,6 +12,7 @@ use crate::{
     resource::Resource,
     server::Call,
 };
+pub(crate) use duplicates::duplicates;
 use fit::{Fitting, Reader};
 use serde_json::{Map, Value};
 
@@ -170,11 +172,11 @@ fn recognize(object: &mut Value, resource: &Resource, show: impl Fn(&Value) -> S
 
 /// Makes the fields of an object what they are on a real server, as far as we know what that is.
 fn fit(object: &mut Value, resource: &Resource, reader: Reader) -> Result<(), String> {
-    if let Some(shape) = shape::of(&resource.group, &resource.kind).filter(|_| !resource.from_definition) {
+    if let Some(shape) = shape::of(&resource.group, &resource.kind).filter(|_| resource.defined.is_none()) {
         return Fitting::new(reader).fit(object, shape);
     }
     let Some(metadata) = object.get_mut("metadata") else { return Ok(()) };
-    match resource.from_definition {
+    match resource.defined.is_some() {
         true => Fitting::new(reader).fit(metadata, shape::object_meta()),
         false => Fitting::below(reader, &resource.kind, "metadata").fit(metadata, shape::object_meta()),
     }
@@ -185,7 +187,7 @@ fn check_kind(object: &Value, resource: &Resource, show: impl Fn(&Value) -> Stri
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();
     let (wanted, expected) = (&resource.kind, resource.api_version());
-    if resource.from_definition {
+    if resource.defined.is_some() {
         for (field, value) in [("Kind", kind), ("apiVersion", api_version)] {
             if value.is_empty() {
                 let why = format!("Object '{field}' is missing in '{}'", show(object));
@@ -226,11 +228,11 @@ fn check_kind(object: &Value, resource: &Resource, show: impl Fn(&Value) -> Stri
 
 /// An object after a patch as a refusal shows it: fields are in the order of their names where the patch has been, and in
 /// the order in which Go declares them where it has not.
-fn shown(patched: &Value, old: &Value, resource: &Resource) -> String {
+pub(crate) fn shown(patched: &Value, old: &Value, resource: &Resource) -> String {
     let Value::Object(fields) = patched else { return go::json(patched) };
     let parts = fields.iter().map(|(name, value)| {
         let text = match name.as_str() {
-            "metadata" if !resource.from_definition => shown_metadata(value, &old["metadata"]),
+            "metadata" if resource.defined.is_none() => shown_metadata(value, &old["metadata"]),
             _ => go::json(value),
         };
         format!("{}:{text}", go::json(&Value::from(name.as_str())))
@@ -270,7 +272,7 @@ fn shown_metadata(metadata: &Value, old: &Value) -> String {
 }
 
 pub(crate) fn unsupported_patch(call: &Call) -> ApiError {
-    if call.resource.from_definition {
+    if call.resource.defined.is_some() {
         return ApiError::unsupported_media_type(
             "the body of the request was in an unknown format - accepted media types include: \
              application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",

@@ -116,7 +116,10 @@ fn resource(row: &Row) -> Resource {
         plural: row.plural.to_owned(),
         singular: row.kind.to_ascii_lowercase(),
         short_names: own(row.short),
-        categories: Vec::new(),
+        categories: match row.kind {
+            "CustomResourceDefinition" => vec!["api-extensions".to_owned()],
+            _ => Vec::new(),
+        },
         namespaced: row.namespaced,
         status: row.status,
         schema: Arc::new(schema),
@@ -125,7 +128,7 @@ fn resource(row: &Row) -> Resource {
         columns: columns(row),
         openapi: None,
         nature: row.nature,
-        from_definition: false,
+        defined: None,
         typed: None,
     }
 }

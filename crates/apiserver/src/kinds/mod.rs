@@ -5,6 +5,7 @@ mod definition;
 pub(crate) mod event;
 mod namespace;
 mod plain;
+pub(crate) mod version;
 
 pub(crate) use builtin::token_request;
 pub(crate) use namespace::namespaces;
@@ -40,9 +41,11 @@ impl Kinds {
         self.0.insert(key, Arc::new(resource));
     }
 
-    /// Serves a kind no longer, in any version.
-    pub(crate) fn unregister(&mut self, group: &str, plural: &str) {
-        self.0.retain(|(of_group, _, of_plural), _| of_group != group || of_plural != plural);
+    /// Serves a kind that came with a definition no longer, in any version.
+    pub(crate) fn unregister_defined(&mut self, group: &str, plural: &str) {
+        self.0.retain(|(of_group, _, of_plural), resource| {
+            of_group != group || of_plural != plural || resource.defined.is_none()
+        });
     }
 
     pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
@@ -57,7 +60,10 @@ impl Kinds {
 
     /// The kind whose objects are kept here.
     pub(crate) fn stored_at(&self, storage: &StorageKey) -> Option<&Arc<Resource>> {
-        self.0.values().find(|resource| resource.group == storage.group && resource.plural == storage.plural)
+        let here =
+            |resource: &&Arc<Resource>| resource.group == storage.group && resource.plural == storage.plural;
+        let kept = |resource: &&Arc<Resource>| resource.kept_as().is_none();
+        self.0.values().filter(here).find(kept).or_else(|| self.0.values().find(here))
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Resource>> {
@@ -129,7 +135,10 @@ pub(crate) fn default(object: &mut Value, resource: &Resource) {
 /// What a new object of a kind gets from the server.
 pub(crate) fn prepare_create(object: &mut Value, resource: &Resource) {
     match place(resource) {
-        ("", "namespaces") => namespace::prepare_create(object),
+        ("", "namespaces") => {
+            namespace::default(object);
+            namespace::prepare_create(object);
+        }
         (rbac::GROUP, "roles" | "clusterroles") => null_if_empty(object, "rules"),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare_create(object),
         _ => {}
@@ -157,6 +166,7 @@ pub(crate) fn prepare_update(object: &mut Value, old: &Value, resource: &Resourc
 pub(crate) fn validate(new: &Value, old: Option<&Value>, resource: &Resource) -> Vec<FieldError> {
     match place(resource) {
         ("", "secrets") => plain::validate_secret(new, old),
+        (_, "events") => event::validate(new, old, resource.group.is_empty()),
         ("", "configmaps") => plain::validate_config_map(new, old),
         ("coordination.k8s.io", "leases") => plain::validate_lease(new),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::validate(new, old),

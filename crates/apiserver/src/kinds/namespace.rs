@@ -28,7 +28,18 @@ pub(super) fn prepare_update(object: &mut Value, old: &Value) {
 
 /// Every namespace can be selected by its name.
 pub(super) fn default(object: &mut Value) {
+    let conditions = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
+    for fields in conditions.into_iter().flatten().filter_map(Value::as_object_mut) {
+        fields.entry("lastTransitionTime").or_insert(Value::Null);
+    }
+    let spec = object.get_mut("spec").and_then(Value::as_object_mut);
+    if let Some(spec) = spec.filter(|spec| spec.get("finalizers") == Some(&json!([]))) {
+        spec.remove("finalizers");
+    }
     let name = meta::text(object, "name").to_owned();
+    if name.is_empty() {
+        return;
+    }
     let labels = meta::metadata(object).entry("labels").or_insert_with(|| json!({}));
     if let Some(labels) = labels.as_object_mut() {
         labels.insert("kubernetes.io/metadata.name".to_owned(), json!(name));

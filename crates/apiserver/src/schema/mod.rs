@@ -26,6 +26,7 @@ pub use cel::CompiledRules;
 pub use defaults::default;
 pub(crate) use defaults::fill;
 pub use formats::unrecognized_formats;
+pub use numbers::write_whole;
 pub use pattern::Pattern;
 pub use pruning::prune;
 pub use validation::{blocks_rules, refusals, rules_not_checked, validate, validate_at};

@@ -14,6 +14,25 @@ pub(super) fn is_whole(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= EXACT
 }
 
+/// Writes floats that stand for whole numbers as Go does: without a fraction, so that they are whole when read again.
+pub fn write_whole(value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(write_whole),
+        Value::Array(items) => items.iter_mut().for_each(write_whole),
+        Value::Number(number) if number.is_f64() => {
+            if let Some(float) = number.as_f64().filter(|float| is_whole(*float)) {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "it is whole, and small enough to be exact"
+                )]
+                let whole = float as i64;
+                *value = Value::from(whole);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Refuses a number that is out of bounds.
 pub(super) fn check(schema: &Schema, path: &Path<'_>, number: &Number, outcome: &mut Outcome) {
     let bounds = &schema.bounds;

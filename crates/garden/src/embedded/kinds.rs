@@ -132,7 +132,7 @@ fn resource(row: &Row, fields: &Fields) -> Result<Resource, FieldsError> {
         columns: row.columns.iter().map(column).chain(table::default_columns()).collect(),
         openapi: None,
         nature: Nature::Custom,
-        from_definition: false,
+        defined: None,
         typed: Some(Arc::new(typed(row.kind))),
     })
 }

@@ -42,6 +42,8 @@ pub struct Step {
     pub saves: Vec<(String, String)>,
     /// What is not compared, by JSON pointer into the record.
     pub ignored: Vec<String>,
+    /// Whether a real server answers in the order of a Go map.
+    pub any_order: bool,
     /// Where the embedded server is known to differ, and why.
     pub differences: Vec<Difference>,
 }
@@ -117,6 +119,7 @@ fn call(method: &'static str, path: impl Into<String>, body: Content, content_ty
         code: None,
         saves: Vec::new(),
         ignored: Vec::new(),
+        any_order: false,
         differences: Vec::new(),
     }
 }
@@ -223,6 +226,12 @@ impl Step {
     /// Does not compare this; for what no two servers have in common.
     pub fn ignore(mut self, place: &str) -> Self {
         self.ignored.push(place.to_owned());
+        self
+    }
+
+    /// A real server tells what is wrong, or what there is, in the order of a Go map: another one each time.
+    pub fn in_any_order(mut self) -> Self {
+        self.any_order = true;
         self
     }
 

@@ -176,6 +176,8 @@ fn finalizers() -> Vec<Case> {
             delete(at("a")),
             delete_with(at("a"), json!({ "preconditions": { "resourceVersion": "{version}" } })).is(409),
             delete_with(at("a"), json!({ "propagationPolicy": "Foreground" })),
+            // The garbage collector finds that there is nothing to wait for.
+            get(at("a")).until(Until::Count("/metadata/finalizers", 1)),
             merge(at("a"), json!({ "metadata": { "finalizers": null } })),
         ]),
     ]

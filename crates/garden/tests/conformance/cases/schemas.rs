@@ -64,7 +64,10 @@ fn validation() -> Vec<Case> {
             }
             case(
                 format!("schema::{name}"),
-                [create(WIDGETS, object).is(code), get(at()).is(if code == 201 { 200 } else { 404 })],
+                [
+                    create(WIDGETS, object).is(code).in_any_order(),
+                    get(at()).is(if code == 201 { 200 } else { 404 }),
+                ],
             )
         })
         .collect()

@@ -1,12 +1,16 @@
 //! CustomResourceDefinitions: kinds that come and go while the server runs.
 
+mod names;
+mod validation;
+
+pub(super) use validation::validate;
+
 use crate::{
     apply, encode,
-    error::{FieldError, FieldErrorKind},
+    kinds::version,
     meta,
-    names::{self, Unit},
-    resource::{Nature, Resource, StorageKey},
-    schema::{CompiledRules, Schema},
+    resource::{Defined, Nature, Resource, StorageKey},
+    schema::{self, CompiledRules, Schema},
     server::Server,
     store::Key,
     table::{Column, default_columns},
@@ -26,8 +30,13 @@ fn definitions() -> StorageKey {
 pub(super) fn default(object: &mut Value) {
     let kind = object["spec"]["names"]["kind"].as_str().unwrap_or_default().to_owned();
     if let Some(names) = object["spec"]["names"].as_object_mut() {
-        names.entry("listKind").or_insert_with(|| json!(format!("{kind}List")));
-        names.entry("singular").or_insert_with(|| json!(kind.to_ascii_lowercase()));
+        let mut fill = |field: &str, default: String| {
+            if names.get(field).and_then(Value::as_str).is_none_or(str::is_empty) && !kind.is_empty() {
+                names.insert(field.to_owned(), json!(default));
+            }
+        };
+        fill("listKind", format!("{kind}List"));
+        fill("singular", kind.to_ascii_lowercase());
     }
     for version in object["spec"]["versions"].as_array_mut().into_iter().flatten() {
         drop_empty(&mut version["schema"]["openAPIV3Schema"]);
@@ -63,10 +72,8 @@ fn drop_empty(schema: &mut Value) {
 /// What a new definition gets from the server.
 pub(super) fn prepare_create(object: &mut Value) {
     meta::metadata(object).insert("generation".into(), json!(1));
-    let stored: Vec<Value> = versions(object)
-        .filter(|version| version["storage"] == json!(true))
-        .map(|v| v["name"].clone())
-        .collect();
+    let stored: Vec<Value> =
+        storage_version(object).map(|version| version["name"].clone()).into_iter().collect();
     object["status"] = json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" }, "storedVersions": stored });
 }
 
@@ -74,6 +81,12 @@ pub(super) fn prepare_update(object: &mut Value, old: &Value) {
     if object["spec"] != old["spec"] {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
         meta::metadata(object).insert("generation".into(), json!(generation));
+    }
+    let stored = storage_version(object).map(|version| version["name"].clone());
+    if let (Some(stored), Some(all)) = (stored, object["status"]["storedVersions"].as_array_mut())
+        && !all.contains(&stored)
+    {
+        all.push(stored);
     }
 }
 
@@ -89,7 +102,7 @@ pub(super) fn prepare_deletion(object: &mut Value, now: Timestamp) {
         object["status"]["conditions"] = json!([]);
     }
     if let Some(conditions) = object["status"]["conditions"].as_array_mut() {
-        conditions.push(condition("Terminating", "InstanceDeletionPending", message, now));
+        conditions.push(condition("Terminating", true, "InstanceDeletionPending", message, now));
     }
 }
 
@@ -97,91 +110,9 @@ fn versions(object: &Value) -> impl Iterator<Item = &Value> {
     object["spec"]["versions"].as_array().into_iter().flatten()
 }
 
-pub(super) fn validate(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let spec = &new["spec"];
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (group, plural, name) =
-        (text(&spec["group"]), text(&spec["names"]["plural"]), meta::text(new, "name"));
-    let mut errors = Vec::new();
-    if !name.is_empty() && name != format!("{plural}.{group}") {
-        errors.push(FieldError::new(
-            "metadata.name",
-            FieldErrorKind::Invalid,
-            name,
-            "must be spec.names.plural+\".\"+spec.group",
-        ));
-    }
-    if group.is_empty() {
-        errors.push(FieldError::bare("spec.group", FieldErrorKind::Required, ""));
-    } else if !names::subdomain_errors(&group, Unit::Characters).is_empty() {
-        errors.push(FieldError::new(
-            "spec.group",
-            FieldErrorKind::Invalid,
-            group.as_str(),
-            "must be a DNS subdomain",
-        ));
-    } else if !group.contains('.') {
-        errors.push(FieldError::new(
-            "spec.group",
-            FieldErrorKind::Invalid,
-            group.as_str(),
-            "should be a domain with at least one dot",
-        ));
-    }
-    if !matches!(spec["scope"].as_str(), Some("Namespaced" | "Cluster")) {
-        let detail = "supported values: \"Cluster\", \"Namespaced\"";
-        errors.push(FieldError::new(
-            "spec.scope",
-            FieldErrorKind::NotSupported,
-            text(&spec["scope"]),
-            detail,
-        ));
-    }
-    if versions(new).filter(|version| version["storage"] == json!(true)).count() != 1 {
-        let detail = "must have exactly one version marked as storage version";
-        errors.push(FieldError::new(
-            "spec.versions",
-            FieldErrorKind::Invalid,
-            spec["versions"].clone(),
-            detail,
-        ));
-    }
-    for (n, version) in versions(new).enumerate() {
-        // A real server tells of the only version as if there were no others, as there once were none.
-        let at = match versions(new).count() {
-            1 => "spec.validation.openAPIV3Schema".to_owned(),
-            _ => format!("spec.versions[{n}].schema.openAPIV3Schema"),
-        };
-        let schema = &version["schema"]["openAPIV3Schema"];
-        if schema.is_null() {
-            errors.push(FieldError::bare(at, FieldErrorKind::Required, "schemas are required"));
-            continue;
-        }
-        let below = |error: FieldError| {
-            let field = if error.field.is_empty() { at.clone() } else { format!("{at}.{}", error.field) };
-            FieldError { field, ..error }
-        };
-        match Schema::from_json(schema) {
-            Ok(schema) => errors.extend(CompiledRules::new(&schema).err().into_iter().flatten().map(below)),
-            Err(found) => errors.extend(found.into_iter().map(below)),
-        }
-    }
-    if let Some(old) = old.filter(|old| is_established(old)) {
-        for (field, value, before) in [
-            ("spec.scope", &spec["scope"], &old["spec"]["scope"]),
-            ("spec.names.kind", &spec["names"]["kind"], &old["spec"]["names"]["kind"]),
-        ] {
-            if value != before {
-                errors.push(FieldError::new(
-                    field,
-                    FieldErrorKind::Invalid,
-                    value.clone(),
-                    "field is immutable",
-                ));
-            }
-        }
-    }
-    errors
+/// The version that objects are kept in.
+fn storage_version(object: &Value) -> Option<&Value> {
+    versions(object).find(|version| version["storage"] == true)
 }
 
 fn is_established(object: &Value) -> bool {
@@ -200,48 +131,115 @@ impl Server {
             .get(&definitions(), &Key::new("", name))
             .and_then(|stored| encode::read(&stored.bytes).ok());
         let Some(mut object) = found else {
-            if let Some((plural, group)) = name.split_once('.')
-                && self
-                    .kinds
-                    .all()
-                    .any(|kind| kind.from_definition && kind.group == group && kind.plural == plural)
-            {
-                self.kinds.unregister(group, plural);
+            if let Some((plural, group)) = name.split_once('.') {
+                self.kinds.unregister_defined(group, plural);
+                self.reconsider_names(group, name, now);
             }
             return;
         };
+        if !meta::is_deleting(&object) {
+            let before = object.clone();
+            names::accept(&mut object, &self.names_in_use(&before), now);
+            let renamed = object["status"]["acceptedNames"] != before["status"]["acceptedNames"];
+            self.keep_status(&before, &mut object, now);
+            if renamed {
+                self.reconsider_names(meta::text_at(&object, "/spec/group"), name, now);
+            }
+        }
+        self.serve_definition(&object);
         if meta::is_deleting(&object) {
             self.end_definition(object, now);
+        }
+    }
+
+    /// What the other definitions of the group are called.
+    fn names_in_use(&self, object: &Value) -> names::InUse {
+        let mut in_use = names::InUse::default();
+        for other in self.definitions_of(meta::text_at(object, "/spec/group")) {
+            if meta::text(&other, "name") != meta::text(object, "name") {
+                in_use.add(&other["status"]["acceptedNames"]);
+            }
+        }
+        in_use
+    }
+
+    fn definitions_of(&self, group: &str) -> Vec<Value> {
+        let all = self.store.list(&definitions(), None, None);
+        all.filter_map(|(_, stored)| encode::read(&stored.bytes).ok())
+            .filter(|definition| definition["spec"]["group"] == group)
+            .collect()
+    }
+
+    /// A name may have become free: others of the group that wait for one look again.
+    fn reconsider_names(&mut self, group: &str, except: &str, now: Timestamp) {
+        for other in self.definitions_of(group) {
+            let name = meta::text(&other, "name");
+            if name != except && other["status"]["acceptedNames"] != other["spec"]["names"] {
+                self.tend_definition(name, now);
+            }
+        }
+    }
+
+    fn keep_status(&mut self, before: &Value, object: &mut Value, now: Timestamp) {
+        let Some(resource) = self.kinds.stored_at(&definitions()).cloned().filter(|_| object != before)
+        else {
+            return;
+        };
+        let api_version = resource.api_version();
+        let context = apply::Context {
+            schema: &resource.schema,
+            api_version: &api_version,
+            kind: &resource.kind,
+            manager: "kube-apiserver",
+            subresource: "status",
+            now,
+            ignored: apply::FieldSet::default(),
+            empty: super::empty(&resource),
+        };
+        apply::update(Some(before), object, &context);
+        self.keep_quietly(&resource, object.clone());
+    }
+
+    /// Serves a kind in the versions that its definition now has, if its names are its own.
+    fn serve_definition(&mut self, object: &Value) {
+        let (group, plural) =
+            (meta::text_at(object, "/spec/group"), meta::text_at(object, "/spec/names/plural"));
+        let kind = StorageKey { group: group.to_owned(), plural: plural.to_owned() };
+        let is_new = self.kinds.stored_at(&kind).is_none();
+        self.kinds.unregister_defined(group, plural);
+        if !is_established(object) {
             return;
         }
-        for resource in resources(&object) {
+        if is_new {
+            self.store.begin(&kind);
+        }
+        for resource in resources(object) {
             self.kinds.register(resource);
         }
-        let before = object.clone();
-        let names = object["spec"]["names"].clone();
-        object["status"]["acceptedNames"] = names;
-        if !is_established(&object) {
-            object["status"]["conditions"] = json!([
-                condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
-                condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
-            ]);
+        let schema = storage_version(object)
+            .and_then(|version| Schema::from_json(&version["schema"]["openAPIV3Schema"]).ok());
+        if let Some(schema) = schema {
+            self.bring_up_to_date(&kind, &schema);
         }
-        if object != before
-            && let Some(resource) = self.kinds.stored_at(&definitions()).cloned()
-        {
-            let api_version = resource.api_version();
-            let context = apply::Context {
-                schema: &resource.schema,
-                api_version: &api_version,
-                kind: &resource.kind,
-                manager: "kube-apiserver",
-                subresource: "status",
-                now,
-                ignored: apply::FieldSet::default(),
-                empty: super::empty(&resource),
-            };
-            apply::update(Some(&before), &mut object, &context);
-            self.keep_quietly(&resource, object);
+    }
+
+    /// Objects are read as the schema of today has them. A real server does so with every read; here it is done once,
+    /// when the schema changes.
+    fn bring_up_to_date(&mut self, kind: &StorageKey, schema: &Schema) {
+        let mut changed = Vec::new();
+        for (key, stored) in self.store.list(kind, None, None) {
+            let Ok(object) = encode::read(&stored.bytes) else { continue };
+            let mut current = object.clone();
+            schema::prune(schema, &mut current);
+            schema::default(schema, &mut current);
+            if current != object
+                && let Ok(bytes) = encode::object(&current)
+            {
+                changed.push((key.clone(), bytes));
+            }
+        }
+        for (key, bytes) in changed {
+            self.store.rewrite(kind, &key, bytes);
         }
     }
 
@@ -270,15 +268,16 @@ impl Server {
             true => drop(meta::metadata(&mut object).remove("finalizers")),
             false => drop(meta::metadata(&mut object).insert("finalizers".into(), json!(left))),
         }
-        self.kinds.unregister(&kind.group, &kind.plural);
+        self.kinds.unregister_defined(&kind.group, &kind.plural);
         if let Some(resource) = self.kinds.stored_at(&definitions()).cloned() {
             self.let_go(&resource, object);
         }
     }
 }
 
-fn condition(type_: &str, reason: &str, message: &str, now: Timestamp) -> Value {
-    json!({ "type": type_, "status": "True", "reason": reason, "message": message, "lastTransitionTime": meta::time(now) })
+fn condition(type_: &str, status: bool, reason: &str, message: &str, now: Timestamp) -> Value {
+    let status = if status { "True" } else { "False" };
+    json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": meta::time(now) })
 }
 
 /// The columns that a version asks for.
@@ -297,18 +296,46 @@ fn columns(version: &Value) -> Vec<Column> {
         .collect()
 }
 
+/// What those are told who use a version that is on its way out.
+fn deprecation(object: &Value, version: &Value) -> Option<String> {
+    if version["deprecated"] != true {
+        return None;
+    }
+    if let Some(warning) = version["deprecationWarning"].as_str() {
+        return Some(warning.to_owned());
+    }
+    let (group, kind) = (meta::text_at(object, "/spec/group"), meta::text_at(object, "/spec/names/kind"));
+    let name = version["name"].as_str().unwrap_or_default();
+    let better = versions(object)
+        .filter(|other| other["served"] == true && other["deprecated"] != true)
+        .filter_map(|other| other["name"].as_str())
+        .filter(|other| version::compare(name, other).is_lt())
+        .max_by(|left, right| version::compare(left, right));
+    let instead = better.map(|better| format!("; use {group}/{better} {kind}")).unwrap_or_default();
+    Some(format!("{group}/{name} {kind} is deprecated{instead}"))
+}
+
 /// The kind of a definition, in each version that is served. It was checked before it was kept.
 fn resources(object: &Value) -> Vec<Resource> {
     let spec = &object["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let texts = |value: &Value| value.as_array().into_iter().flatten().map(text).collect();
-    let names = &spec["names"];
+    let names = &object["status"]["acceptedNames"];
+    let kept = storage_version(object).and_then(|version| {
+        let schema = Schema::from_json(&version["schema"]["openAPIV3Schema"]).ok()?;
+        Some((text(&version["name"]), Arc::new(schema)))
+    });
     versions(object)
-        .filter(|version| version["served"] == json!(true))
+        .filter(|version| version["served"] == true)
         .filter_map(|version| {
             let schema = Schema::from_json(&version["schema"]["openAPIV3Schema"]).ok()?;
             let rules = CompiledRules::new(&schema).ok()?;
             let selectable = version["selectableFields"].as_array().into_iter().flatten();
+            let defined = Defined {
+                deprecation: deprecation(object, version),
+                ending: meta::is_deleting(object),
+                kept_as: kept.clone().filter(|(kept, _)| version["name"] != **kept),
+            };
             Some(Resource {
                 group: text(&spec["group"]),
                 version: text(&version["name"]),
@@ -326,7 +353,7 @@ fn resources(object: &Value) -> Vec<Resource> {
                 columns: columns(version),
                 openapi: Some(Arc::new(version["schema"]["openAPIV3Schema"].clone())),
                 nature: Nature::Custom,
-                from_definition: true,
+                defined: Some(defined),
                 typed: None,
             })
         })
