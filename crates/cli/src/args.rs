@@ -1,5 +1,7 @@
 //! What users type.
 
+pub(crate) mod rules;
+
 use crate::{commands, output::Format};
 use allotment_api::crds;
 use allotment_sim::bench::Part;
@@ -63,6 +65,12 @@ pub(crate) enum Command {
     BenchRemember {
         /// How many
         objects: u32,
+    },
+    /// Check, explain, compare and spell the rules that say which pool a cluster's account comes from
+    #[command(arg_required_else_help = true)]
+    Rules {
+        #[command(subcommand)]
+        command: rules::RulesCommand,
     },
     /// Print a completion script for a shell
     #[command(

@@ -3,7 +3,10 @@
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde::Serialize;
-use std::io::{self, ErrorKind, Write};
+use std::{
+    env,
+    io::{self, ErrorKind, IsTerminal, Write},
+};
 
 /// A format for machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,6 +66,45 @@ pub(crate) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String 
         text.push('\n');
     }
     text
+}
+
+/// Colours for people at a terminal; for everybody else, none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// Colours if standard output is a terminal, and nobody asked for none (<https://no-color.org>).
+    pub(crate) fn for_standard_output() -> Self {
+        let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        Self { on: io::stdout().is_terminal() && !refused && !dumb }
+    }
+
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    pub(crate) fn red(self, text: &str) -> String {
+        self.with("1;31", text)
+    }
+
+    pub(crate) fn green(self, text: &str) -> String {
+        self.with("32", text)
+    }
+
+    pub(crate) fn yellow(self, text: &str) -> String {
+        self.with("1;33", text)
+    }
+
+    fn with(self, code: &str, text: &str) -> String {
+        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
 }
 
 /// Tells people what is going on, apart from what is printed for machines.

@@ -4,17 +4,21 @@ pub(crate) mod bench;
 mod completion;
 mod crds;
 mod demo;
+mod rules;
 
 use crate::args::{Args, Command};
 use anyhow::Result;
+use std::process::ExitCode;
 
-/// Runs what was asked for.
-pub(crate) fn run(args: Args) -> Result<()> {
+/// Runs what was asked for, and returns how to end.
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
     match args.command {
+        Command::Rules { command } => return rules::run(command),
         Command::Crds { group, output } => crds::run(&group, output),
         Command::Demo { real } => demo::run(real),
         Command::Bench { only, results, output } => bench::run(&only, results, output),
         Command::BenchRemember { objects } => bench::remember(objects),
         Command::Completion { shell } => completion::run(shell),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }

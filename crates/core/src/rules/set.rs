@@ -157,7 +157,12 @@ pub struct Match<'a> {
     request: Request<'a>,
 }
 
-impl Match<'_> {
+impl<'a> Match<'a> {
+    /// What was asked.
+    pub fn request(&self) -> Request<'a> {
+        self.request
+    }
+
     /// The pool that the request goes to.
     pub fn pool_key(&self) -> Result<PoolKey, NoPool> {
         let mut text = self.provider.to_owned();

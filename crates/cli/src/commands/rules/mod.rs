@@ -1,0 +1,125 @@
+//! `allotment rules`: what people ask about a rule file.
+
+mod diff;
+mod explain;
+mod show;
+
+use crate::{
+    args::rules::{RuleFile, RulesCommand},
+    output::{self, Format},
+};
+use allotment_core::rules::{self, Options, Request, RuleSet};
+use anyhow::{Context, Result};
+use serde_json::json;
+use std::{
+    fs,
+    io::{self, Read},
+    path::Path,
+    process::ExitCode,
+};
+
+pub(crate) fn run(command: RulesCommand) -> Result<ExitCode> {
+    match command {
+        RulesCommand::Check { file, strict, output } => check(&file, strict, output),
+        RulesCommand::Explain { file, plan, provider, platform_region, hyperscaler_region, output } => {
+            let request = Request {
+                plan: &plan,
+                provider: provider.as_deref(),
+                platform_region: platform_region.as_deref(),
+                hyperscaler_region: hyperscaler_region.as_deref(),
+            };
+            explain::run(&file, &request, output)
+        }
+        RulesCommand::Diff { old, new, enabled_plans, output } => diff::run(old, new, enabled_plans, output),
+        RulesCommand::Fmt { file, write } => fmt(&file, write),
+    }
+}
+
+fn check(file: &RuleFile, strict: bool, format: Option<Format>) -> Result<ExitCode> {
+    let text = match read(&file.file) {
+        Ok(text) => text,
+        Err(code) => return Ok(code),
+    };
+    let rules::Loaded { rules, findings } =
+        rules::load(&text, &options(file.enabled_plans.as_deref(), strict));
+    match format {
+        Some(format) => {
+            output::print_value(&json!({ "ok": rules.is_some(), "findings": findings }), format)?;
+        }
+        None => {
+            let mut shown = show::findings(&file.file, &findings);
+            shown.push_str(&show::verdict(&file.file, rules.as_ref(), &findings));
+            output::print(&shown)?;
+        }
+    }
+    Ok(if rules.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn fmt(file: &Path, write: bool) -> Result<ExitCode> {
+    let text = match read(file) {
+        Ok(text) => text,
+        Err(code) => return Ok(code),
+    };
+    let formatted = match rules::format(&text) {
+        Ok(formatted) => formatted,
+        Err(findings) => {
+            output::note(show::findings(file, &findings).trim_end());
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    if !write || is_standard_input(file) {
+        output::print(&formatted)?;
+    } else if formatted != text {
+        fs::write(file, formatted).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(enabled_plans: Option<&[String]>, strict: bool) -> Options {
+    // `--enabled-plans ''` is how one says none.
+    let plans = enabled_plans.map(|plans| plans.iter().filter(|plan| !plan.is_empty()).cloned().collect());
+    Options { enabled_plans: plans, strict }
+}
+
+/// Reads a file. One that cannot be read is wrong usage, and is told.
+fn read(path: &Path) -> Result<String, ExitCode> {
+    const WRONG_USAGE: u8 = 2;
+    let text = if is_standard_input(path) {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(path)
+    };
+    text.map_err(|error| {
+        output::complain(&anyhow::Error::new(error).context(format!("cannot read {}", show::name(path))));
+        ExitCode::from(WRONG_USAGE)
+    })
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The rules of a file, if they are good; else their findings are told, and the code to end with comes back.
+fn load(
+    path: &Path,
+    enabled_plans: Option<&[String]>,
+    format: Option<Format>,
+) -> Result<Result<RuleSet, ExitCode>> {
+    let text = match read(path) {
+        Ok(text) => text,
+        Err(code) => return Ok(Err(code)),
+    };
+    let rules::Loaded { rules, findings } = rules::load(&text, &options(enabled_plans, false));
+    if let Some(rules) = rules {
+        return Ok(Ok(rules));
+    }
+    let verdict = show::verdict(path, None, &findings);
+    match format {
+        Some(format) => {
+            output::print_value(&json!({ "error": verdict.trim_end(), "findings": findings }), format)?;
+        }
+        None => output::note(&format!("{}{}", show::findings(path, &findings), verdict.trim_end())),
+    }
+    Ok(Err(ExitCode::FAILURE))
+}

@@ -1,0 +1,56 @@
+//! How findings look to people.
+
+use crate::output::Paint;
+use allotment_core::rules::{Finding, RuleSet, Severity};
+use std::path::Path;
+
+/// Every finding with its line and a caret.
+pub(super) fn findings(path: &Path, findings: &[Finding]) -> String {
+    let paint = Paint::for_standard_output();
+    let mut text = String::new();
+    for finding in findings {
+        let Finding { severity, code, line, column, message, source_line, .. } = finding;
+        let head = format!("{severity}[{code}]");
+        let colour = |text: &str| match severity {
+            Severity::Error => paint.red(text),
+            Severity::Warning => paint.yellow(text),
+        };
+        let margin = " ".repeat(line.to_string().len());
+        let (arrow, bar, number) = (paint.dim("-->"), paint.dim("|"), paint.dim(&line.to_string()));
+        text.push_str(&format!("{}: {message}\n", colour(&head)));
+        text.push_str(&format!("{margin}{arrow} {}:{line}:{column}\n", name(path)));
+        text.push_str(&format!("{number} {bar} {source_line}\n"));
+        text.push_str(&format!("{margin} {bar} {}\n\n", colour(&finding.caret())));
+    }
+    text
+}
+
+/// The last line: how it stands.
+pub(super) fn verdict(path: &Path, rules: Option<&RuleSet>, findings: &[Finding]) -> String {
+    let paint = Paint::for_standard_output();
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let warnings = findings.len() - errors;
+    let found = match (errors, warnings) {
+        (0, 0) => String::new(),
+        (0, warnings) => counted(warnings, "warning"),
+        (errors, 0) => counted(errors, "error"),
+        (errors, warnings) => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),
+    };
+    match rules {
+        Some(rules) if found.is_empty() => {
+            format!("{}: {}, {}\n", name(path), counted(rules.rules().len(), "rule"), paint.green("all good"))
+        }
+        Some(_) => format!("{}: {}\n", name(path), paint.yellow(&found)),
+        None => format!("{}: {}\n", name(path), paint.red(&found)),
+    }
+}
+
+/// What a file is called.
+pub(super) fn name(path: &Path) -> String {
+    if super::is_standard_input(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// "1 rule", "2 rules".
+pub(super) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
