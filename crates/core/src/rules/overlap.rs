@@ -128,3 +128,77 @@ fn look<K: Ord + Copy, const N: usize>(
         go_on(Some(Part::Is(wanted)), &|value| value.is_none_or(|value| value == wanted));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Rules with four inputs, twice as many as there are, so that nothing here counts to two.
+    const N: usize = 4;
+    type Inputs = [Option<u8>; N];
+
+    /// A value that no rule names.
+    const OTHER: u8 = 9;
+
+    fn rules() -> impl Strategy<Value = Vec<Inputs>> {
+        let input = || proptest::option::of(0..2_u8);
+        proptest::collection::btree_set([input(), input(), input(), input()], 0..8)
+            .prop_map(|rules| rules.into_iter().collect::<Vec<_>>())
+            .prop_shuffle()
+    }
+
+    fn requests() -> impl Iterator<Item = [u8; N]> {
+        let values = [0, 1, OTHER];
+        (0..values.len().pow(4))
+            .map(move |n| [n / 27, n / 9 % 3, n / 3 % 3, n % 3].map(|place| values[place]))
+    }
+
+    fn matches(rule: &Inputs, request: &[u8; N]) -> bool {
+        rule.iter().zip(request).all(|(wanted, value)| wanted.is_none_or(|wanted| wanted == *value))
+    }
+
+    proptest! {
+        #[test]
+        fn ties_are_requests_with_two_winners(rules in rules()) {
+            let mut expected = BTreeSet::new();
+            for request in requests() {
+                let all: Vec<usize> = (0..rules.len()).filter(|index| matches(&rules[*index], &request)).collect();
+                let count = |index: &usize| rules[*index].iter().flatten().count();
+                let most = all.iter().map(count).max();
+                let winners: Vec<usize> = all.into_iter().filter(|index| Some(count(index)) == most).collect();
+                for (place, first) in winners.iter().enumerate() {
+                    expected.extend(winners[place + 1..].iter().map(|second| (*first, *second)));
+                }
+            }
+            let ties = ties(&rules);
+            let found: BTreeSet<(usize, usize)> = ties.iter().map(|tie| (tie.first, tie.second)).collect();
+            prop_assert_eq!(found.len(), ties.len());
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn adding_what_is_missing_decides(rules in rules()) {
+            let mut rules = rules;
+            // Each added rule has more inputs than those it decides between, so there is an end.
+            while let Some(tie) = ties(&rules).first() {
+                prop_assert!(!rules.contains(&tie.missing));
+                rules.push(tie.missing);
+            }
+        }
+
+        #[test]
+        fn gaps_are_requests_that_no_rule_matches(rules in rules()) {
+            let gaps = gaps(&rules, usize::MAX);
+            for request in requests() {
+                let inside = |gap: &&Gap<u8, N>| gap.iter().zip(&request).all(|(part, value)| match part {
+                    None => true,
+                    Some(Part::Is(wanted)) => wanted == value,
+                    Some(Part::NoneOf(values)) => !values.contains(value),
+                });
+                let covered = rules.iter().any(|rule| matches(rule, &request));
+                prop_assert_eq!(gaps.iter().filter(inside).count(), usize::from(!covered));
+            }
+        }
+    }
+}

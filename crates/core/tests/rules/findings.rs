@@ -339,3 +339,17 @@ fn the_chart_is_known() {
         assert_eq!(load(&text, &Options::default()).findings, [], "{key} is missing in rules/file.rs");
     }
 }
+
+#[test]
+fn the_page_shows_good_rules() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md")).unwrap();
+    let example = page.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let loaded = load(example, &Options { strict: true, ..Options::default() });
+    assert_eq!(loaded.findings, []);
+    for code in Code::ALL {
+        assert!(page.contains(&format!("| `{code}` |")), "{code} is missing on the page");
+    }
+    for plan in loaded.rules.unwrap().plans().names() {
+        assert!(page.contains(plan), "{plan} is missing on the page");
+    }
+}
