@@ -19,7 +19,7 @@ lint: ## Formatting, clippy, docs, licences, Go vet
 	@scripts/lint
 
 bench: ## Print a table of costs and write bench/results.json
-	@$(CARGO) run --release -- bench
+	@$(CARGO) run --release --features count-allocations -- bench
 
 demo: ## Show the product working
 	@$(CARGO) run --release -- demo

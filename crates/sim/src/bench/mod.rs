@@ -8,6 +8,7 @@ mod definitions;
 mod fan_out;
 mod lists;
 mod memory;
+mod rules;
 mod shoots;
 mod side;
 mod start_up;
@@ -57,6 +58,8 @@ impl Measure {
 pub enum Part {
     /// The size of the CRDs.
     Definitions,
+    /// Reading the rules, and asking them.
+    Rules,
     /// What an object costs in memory.
     Memory,
     /// From nothing to the first answer.
@@ -77,8 +80,9 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Definitions,
+        Self::Rules,
         Self::Memory,
         Self::StartUp,
         Self::Creates,
@@ -93,6 +97,7 @@ impl Part {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Definitions => "definitions",
+            Self::Rules => "rules",
             Self::Memory => "memory",
             Self::StartUp => "start-up",
             Self::Creates => "creates",
@@ -105,7 +110,7 @@ impl Part {
     }
 
     const fn needs_servers(self) -> bool {
-        !matches!(self, Self::Definitions | Self::Memory)
+        !matches!(self, Self::Definitions | Self::Rules | Self::Memory)
     }
 }
 
@@ -121,6 +126,7 @@ pub async fn run(parts: &[Part], remember: &[OsString], progress: impl Fn(&str))
         progress(part.name());
         measures.extend(match part {
             Part::Definitions => definitions::measure()?,
+            Part::Rules => rules::measure()?,
             _ => memory::measure(remember).await?,
         });
     }
@@ -152,7 +158,7 @@ async fn compare(
             Part::List => vec![lists::measure(&sides).await?],
             Part::FanOut => vec![fan_out::measure(&sides).await?],
             Part::Shoots => shoots::measure(real).await?,
-            Part::Definitions | Part::Memory => Vec::new(),
+            Part::Definitions | Part::Rules | Part::Memory => Vec::new(),
         });
     }
     sides.tidy().await?;
