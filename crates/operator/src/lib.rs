@@ -3,8 +3,12 @@
 //!
 //! | room | what is there |
 //! |---|---|
-//! | [`ledger`] | which request sits in which account, who waits, and the history, in SQLite or PostgreSQL |
+//! | [`ledger`] | who occupies which account, and everything that ever happened |
 //! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
+//! | [`subscription`] | SubscriptionRequests and the pool of accounts |
+//! | [`metrics`] | what is counted |
 
 pub mod ledger;
+pub mod metrics;
 pub mod runtime;
+pub mod subscription;

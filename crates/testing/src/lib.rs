@@ -38,7 +38,7 @@ use tokio::{runtime::Runtime, sync::OnceCell};
 pub type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// A case under way.
-pub type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+pub type Running = Pin<Box<dyn Future<Output = Outcome>>>;
 
 /// One behaviour, to be tried on every kind of landscape.
 pub struct Case {

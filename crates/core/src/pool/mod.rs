@@ -7,7 +7,9 @@ pub mod key;
 mod limits;
 mod names;
 mod queue;
+mod status;
 mod step;
+mod wanted;
 
 #[cfg(test)]
 mod tests;
@@ -19,4 +21,6 @@ pub use key::{LabelKeys, PoolKey};
 pub use limits::{Accounts, Limit, MultiAccount};
 pub use names::{AccountName, Epoch, RequestUid, Tenant};
 pub use queue::{Waiting, ahead_of, in_turns};
+pub use status::Progress;
 pub use step::{REFUSED, Row, Shoots, Step, View, account_step};
+pub use wanted::{Denial, Wanted, wanted};

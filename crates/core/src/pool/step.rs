@@ -103,6 +103,7 @@ pub fn account_step(view: &View) -> Step {
 fn without_entry(row: Option<&Row>, shoots: Shoots) -> Step {
     match row {
         None => Step::Rest,
+        Some(Row { holding: Holding::Claiming(tenant), .. }) => Step::Lose(tenant.clone(), Holding::Free),
         Some(row) if row.assignments == 0 && shoots.all == 0 => Step::Retire,
         Some(row) => Step::Show(format!(
             "its entry is gone from the pool, but {} requests and {} Shoots are still in it; make the entry again",
@@ -161,20 +162,25 @@ fn dedicated(entry: &Entry, row: &Row, shoots: Shoots) -> Step {
             None if entry.selectable => Step::WriteTenant(tenant.clone()),
             _ => Step::Lose(tenant.clone(), found(entry)),
         },
-        Holding::Claimed(tenant) if entry.dirty => Step::BecameDirty(Some(tenant.clone())),
+        Holding::Claimed(tenant) if entry.dirty && row.assignments == 0 => {
+            Step::BecameDirty(Some(tenant.clone()))
+        }
+        Holding::Claimed(tenant) if entry.dirty => {
+            quarantine(row, format!("labelled dirty, but {tenant} has {} clusters in it", row.assignments))
+        }
         Holding::Claimed(tenant) => match &entry.tenant {
             Some(holder) if holder == tenant && row.leaving && empty => Step::BeginDrain,
             Some(holder) if holder == tenant && entry.pool.as_ref() != Some(&row.pool) => Step::Repool,
             Some(holder) if holder == tenant => Step::Rest,
             _ if empty => Step::Free,
-            Some(holder) => Step::Quarantine(format!(
-                "labelled {holder}, but {tenant} has {} clusters in it",
-                row.assignments
-            )),
-            None => Step::Quarantine(format!(
-                "its tenant label is gone, but {tenant} has {} clusters in it",
-                row.assignments
-            )),
+            Some(holder) => quarantine(
+                row,
+                format!("labelled {holder}, but {tenant} has {} clusters in it", row.assignments),
+            ),
+            None => quarantine(
+                row,
+                format!("its tenant label is gone, but {tenant} has {} clusters in it", row.assignments),
+            ),
         },
         Holding::Draining(tenant) if entry.dirty => Step::BecameDirty(Some(tenant.clone())),
         // Dirty means that its content may be destroyed: never while a Shoot lives there.
@@ -182,14 +188,22 @@ fn dedicated(entry: &Entry, row: &Row, shoots: Shoots) -> Step {
         Holding::Draining(_) => Step::WriteDirty,
         Holding::Dirty(_) if entry.dirty => Step::Rest,
         Holding::Dirty(_) if entry.tenant.is_none() && empty => Step::Free,
-        Holding::Dirty(_) if entry.tenant.is_none() => Step::Quarantine(format!(
-            "its labels say it was cleaned, but {} requests and {} Shoots are in it",
-            row.assignments, shoots.all
-        )),
+        Holding::Dirty(_) if entry.tenant.is_none() => quarantine(
+            row,
+            format!(
+                "its labels say it was cleaned, but {} requests and {} Shoots are in it",
+                row.assignments, shoots.all
+            ),
+        ),
         Holding::Dirty(_) => Step::Show(
             "its dirty label is gone, but the tenant's is not; remove both once it is clean".to_owned(),
         ),
     }
+}
+
+/// Once is enough.
+fn quarantine(row: &Row, why: String) -> Step {
+    if row.quarantine.is_some() { Step::Rest } else { Step::Quarantine(why) }
 }
 
 /// What the labels say now.

@@ -2,6 +2,7 @@
 
 pub mod call;
 pub mod clock;
+pub mod events;
 pub mod follow;
 pub mod lease;
 pub mod queue;

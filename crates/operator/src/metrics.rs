@@ -1,0 +1,189 @@
+//! What is counted. Labels are bounded, units are base units, and a gauge that is zero says 0.
+
+use jiff::SignedDuration;
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::Registry,
+};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// From a millisecond to half a minute.
+const SECONDS: [f64; 10] = [0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0];
+
+/// Everything that a process counts. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Metrics(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    registry: Mutex<Registry>,
+    claims: Family<Outcome, Counter>,
+    claim_duration: Histogram,
+    reconcile_duration: Family<Reconcile, Histogram, fn() -> Histogram>,
+    reconcile_errors: Family<Failure, Counter>,
+    leader: Family<Controller, Gauge>,
+    rules_rejected: Gauge,
+    /// Gauges that are read off when somebody asks.
+    pub(crate) pool: PoolGauges,
+}
+
+/// What the pool looks like.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PoolGauges {
+    pub(crate) per_tenant: Family<TenantLabel, Gauge>,
+    pub(crate) per_account: Family<AccountLabel, Gauge>,
+    pub(crate) available: Family<PoolLabel, Gauge>,
+    pub(crate) accounts: Family<StateLabel, Gauge>,
+    pub(crate) queue_length: Family<QueueLabel, Gauge>,
+    pub(crate) queue_oldest: Family<QueueLabel, Gauge>,
+    pub(crate) shoots: Gauge,
+    pub(crate) halted: Gauge,
+}
+
+/// Defines the labels of a family.
+macro_rules! labels {
+    ($name:ident { $($field:ident: $type:ty),* }) => {
+        #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+        pub(crate) struct $name { $(pub(crate) $field: $type),* }
+    };
+}
+
+labels!(Outcome { outcome: &'static str });
+labels!(Reconcile { controller: &'static str, outcome: &'static str });
+labels!(Failure { controller: &'static str, category: &'static str });
+labels!(Controller { controller: &'static str });
+labels!(TenantLabel { global_account_id: String });
+labels!(AccountLabel { credentials_binding: String });
+labels!(PoolLabel { hyperscaler_type: String, eu_access: String, shared: String });
+labels!(StateLabel { state: &'static str, provider: String });
+labels!(QueueLabel { pool: String });
+
+impl Metrics {
+    /// Nothing is counted yet.
+    pub fn new() -> Self {
+        let histogram: fn() -> Histogram = || Histogram::new(SECONDS);
+        let inner = Inner {
+            registry: Mutex::new(Registry::default()),
+            claims: Family::default(),
+            claim_duration: Histogram::new(SECONDS),
+            reconcile_duration: Family::new_with_constructor(histogram),
+            reconcile_errors: Family::default(),
+            leader: Family::default(),
+            rules_rejected: Gauge::default(),
+            pool: PoolGauges::default(),
+        };
+        inner.register();
+        Self(Arc::new(inner))
+    }
+
+    /// What a scrape gets.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let registry = self.0.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        // Writing to a string does not fail.
+        let _ = encode(&mut text, &registry);
+        text
+    }
+
+    /// A request got an account, or has to wait.
+    pub(crate) fn claimed(&self, outcome: &'static str, latency: Option<SignedDuration>) {
+        self.0.claims.get_or_create(&Outcome { outcome }).inc();
+        if let Some(latency) = latency {
+            self.0.claim_duration.observe(latency.as_secs_f64());
+        }
+    }
+
+    /// Something was looked at.
+    pub(crate) fn reconciled(&self, controller: &'static str, time: Duration, failure: Option<&'static str>) {
+        let outcome = if failure.is_some() { "failed" } else { "done" };
+        self.0
+            .reconcile_duration
+            .get_or_create(&Reconcile { controller, outcome })
+            .observe(time.as_secs_f64());
+        if let Some(category) = failure {
+            self.0.reconcile_errors.get_or_create(&Failure { controller, category }).inc();
+        }
+    }
+
+    /// A process leads, or no longer does.
+    pub(crate) fn leads(&self, controller: &'static str, leads: bool) {
+        self.0.leader.get_or_create(&Controller { controller }).set(i64::from(leads));
+    }
+
+    /// Whether the newest rules were refused and older ones are in force.
+    pub fn rules_are_rejected(&self, rejected: bool) {
+        self.0.rules_rejected.set(i64::from(rejected));
+    }
+
+    pub(crate) fn pool(&self) -> &PoolGauges {
+        &self.0.pool
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Inner {
+    fn register(&self) {
+        let mut all = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        all.register("allotment_claims", "Requests that got an account or have to wait", self.claims.clone());
+        all.register(
+            "allotment_claim_duration_seconds",
+            "From the decision to the published account",
+            self.claim_duration.clone(),
+        );
+        all.register(
+            "allotment_reconcile_duration_seconds",
+            "One look at an object",
+            self.reconcile_duration.clone(),
+        );
+        all.register(
+            "allotment_reconcile_errors",
+            "Looks that did not come to their end",
+            self.reconcile_errors.clone(),
+        );
+        all.register("allotment_leader", "1 while this process leads", self.leader.clone());
+        all.register(
+            "allotment_rules_rejected",
+            "1 while the newest rules are refused and older ones are in force",
+            self.rules_rejected.clone(),
+        );
+        let PoolGauges {
+            per_tenant,
+            per_account,
+            available,
+            accounts,
+            queue_length,
+            queue_oldest,
+            shoots,
+            halted,
+        } = &self.pool;
+        all.register("keb_credentials_bindings_per_ga", "Accounts of a tenant", per_tenant.clone());
+        all.register("keb_shoots_per_credentials_binding", "Shoots in an account", per_account.clone());
+        all.register(
+            "keb_available_credentials_bindings",
+            "Accounts of a pool that can be had",
+            available.clone(),
+        );
+        all.register("allotment_accounts", "Accounts by state", accounts.clone());
+        all.register("allotment_queue_length", "Requests that wait for a pool", queue_length.clone());
+        all.register(
+            "allotment_queue_oldest_seconds",
+            "How long the first of them has waited",
+            queue_oldest.clone(),
+        );
+        all.register("allotment_shoots_followed", "Shoots that are followed", shoots.clone());
+        all.register(
+            "allotment_halted",
+            "1 while nothing is handed out because the ledger does not fit the garden",
+            halted.clone(),
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! One look at an account: what its labels, the ledger and its Shoots say, step by step until nothing is left to do.
+
+use super::{PoolEntry, RequestName, Task, Trouble, run::Inner, term::Term};
+use crate::{
+    ledger::{Account, Learned},
+    runtime::queue::Outcome,
+};
+use allotment_core::pool::{AccountName, Holding, Row, Step, Tenant, View, account_step};
+use std::time::Duration;
+
+/// No account takes more steps than this in one look; a longer way is a circle.
+const MOST_STEPS: usize = 8;
+
+/// How long a destructive step waits for the cache of Shoots to catch up.
+const CATCH_UP: Duration = Duration::from_secs(8);
+
+/// At most one account in this many of a pool goes into quarantine without a person looking: if more fail, the cause is
+/// elsewhere.
+const QUARANTINE_SHARE: usize = 10;
+
+/// Why the ledger learns something that a label says.
+const BY_LABEL: &str = "the binding carries the label";
+
+impl Inner {
+    pub(super) async fn look_at_account(
+        &self,
+        term: Term,
+        account: &AccountName,
+    ) -> Result<Outcome, Trouble> {
+        let row = self.ledger.account(account).await?;
+        self.settle(term, account, row).await?;
+        Ok(Outcome::Done)
+    }
+
+    /// Takes steps until the account is at rest.
+    pub(super) async fn settle(
+        &self,
+        term: Term,
+        account: &AccountName,
+        row: Option<Account>,
+    ) -> Result<(), Trouble> {
+        let mut row = row;
+        for _ in 0..MOST_STEPS {
+            let cached = self.index().entry(account).cloned();
+            let (entry, step) = match self.step(account, cached.as_ref(), row.as_ref()) {
+                Step::Rest => return Ok(()),
+                // The write carries the version that this was decided on.
+                step @ Step::WriteTenant(_) => (cached, step),
+                // Everything else is decided again on what is there now.
+                _ => {
+                    let live = self.read_entry(account).await?;
+                    let step = self.step(account, live.as_ref(), row.as_ref());
+                    (live, step)
+                }
+            };
+            if !self.take_step(term, account, entry.as_ref(), row.as_ref(), step).await? {
+                return Ok(());
+            }
+            row = self.ledger.account(account).await?;
+        }
+        tracing::error!(%account, "an account goes in circles");
+        Ok(())
+    }
+
+    /// What a new leader does about an account before it hands anything out: the ledger learns what makes accounts less
+    /// available. The rest is looked at later, one by one.
+    pub(super) async fn compare_account(
+        &self,
+        term: Term,
+        account: &AccountName,
+        row: Option<&Account>,
+    ) -> Result<(), Trouble> {
+        let entry = self.index().entry(account).cloned();
+        match self.step(account, entry.as_ref(), row) {
+            Step::Rest => (),
+            step @ (Step::Adopt(_) | Step::BecameDirty(_) | Step::LearnQuarantine(_)) => {
+                self.take_step(term, account, entry.as_ref(), row, step).await?;
+                self.add(Task::Account(account.clone()));
+            }
+            _ => self.add(Task::Account(account.clone())),
+        }
+        Ok(())
+    }
+
+    fn step(&self, account: &AccountName, entry: Option<&PoolEntry>, row: Option<&Account>) -> Step {
+        let index = self.index();
+        let pool = entry.and_then(|entry| entry.entry.pool.as_ref()).or(row.map(|row| &row.pool));
+        let may_quarantine = pool.is_some_and(|pool| {
+            let size = index.size_of(pool);
+            (size.quarantined + 1) * QUARANTINE_SHARE <= size.accounts.max(QUARANTINE_SHARE)
+        });
+        account_step(&View {
+            entry: entry.map(|entry| entry.entry.clone()),
+            row: row.map(|row| Row {
+                pool: row.pool.clone(),
+                holding: row.holding.clone(),
+                leaving: row.leaving,
+                quarantine: row.quarantine.clone(),
+                assignments: u32::try_from(row.assignments.len()).unwrap_or(u32::MAX),
+            }),
+            shoots: index.count_shoots(account),
+            may_quarantine,
+        })
+    }
+
+    /// Takes one step. Returns whether another look is worth it.
+    async fn take_step(
+        &self,
+        term: Term,
+        account: &AccountName,
+        entry: Option<&PoolEntry>,
+        row: Option<&Account>,
+        step: Step,
+    ) -> Result<bool, Trouble> {
+        let known =
+            entry.and_then(|entry| entry.entry.pool.clone()).or_else(|| row.map(|row| row.pool.clone()));
+        let Some(pool) = known else { return Ok(false) };
+        let now = self.clock.now();
+        let learn = async |learned: Learned, because: &str| {
+            let version = row.map(|row| row.version);
+            self.ledger.learn(term.epoch, account, &pool, version, &learned, because, now).await
+        };
+        match (step, entry) {
+            (Step::Rest, _) => return Ok(false),
+            (Step::Show(why), _) => {
+                tracing::error!(%account, why, "somebody has to look");
+                return Ok(false);
+            }
+            (Step::WriteTenant(tenant), Some(entry)) => {
+                self.write_tenant(account, entry, &tenant).await?;
+                self.ledger.confirm(term.epoch, account, &tenant, now).await?;
+            }
+            (Step::Confirm(tenant), _) => self.ledger.confirm(term.epoch, account, &tenant, now).await?,
+            (Step::Lose(tenant, found), _) => self.lose(term, account, &tenant, &found).await?,
+            (Step::WriteDirty, Some(entry)) => {
+                if !self.is_empty_now(account).await? {
+                    return Ok(false);
+                }
+                self.write_dirty(account, entry).await?;
+                tracing::info!(%account, "dirty: its last cluster is gone");
+                let tenant = row.and_then(|row| row.holding.tenant().cloned());
+                learn(Learned::BecameDirty(tenant), "its last cluster is gone").await?;
+            }
+            (Step::Adopt(tenant), _) => learn(Learned::Adopted(tenant), BY_LABEL).await?,
+            (Step::Repool, _) => learn(Learned::Repooled, "the labels of the binding changed").await?,
+            (Step::BecameDirty(tenant), _) => learn(Learned::BecameDirty(tenant), BY_LABEL).await?,
+            (Step::Free, _) => {
+                if self.is_empty_now(account).await? {
+                    learn(Learned::Freed, "somebody cleaned it and removed the labels").await?;
+                    self.index().untake(account);
+                    self.add(Task::Pool(pool.clone()));
+                }
+            }
+            (Step::BeginDrain, _) => learn(Learned::BeginDrain, "its last Shoot is gone").await?,
+            (Step::Retire, _) => learn(Learned::Retired, "its entry is gone from the pool").await?,
+            (Step::Quarantine(why), Some(entry)) => {
+                self.write_quarantine(account, entry, Some(&why)).await?;
+                tracing::warn!(%account, why, "in quarantine");
+                learn(Learned::Quarantined(why.clone()), &why).await?;
+            }
+            (Step::LearnQuarantine(why), _) => learn(Learned::Quarantined(why.clone()), &why).await?,
+            (Step::Lift, Some(entry)) => {
+                self.write_quarantine(account, entry, None).await?;
+                learn(Learned::Lifted, "a Shoot succeeded in it").await?;
+                self.add(Task::Pool(pool.clone()));
+            }
+            (Step::LearnLift, _) => {
+                learn(Learned::Lifted, "the annotation was removed").await?;
+                self.add(Task::Pool(pool.clone()));
+            }
+            (Step::WriteTenant(_) | Step::WriteDirty | Step::Quarantine(_) | Step::Lift, None) => {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Somebody else was faster: who was to be in this account is decided about again.
+    async fn lose(
+        &self,
+        term: Term,
+        account: &AccountName,
+        tenant: &Tenant,
+        found: &Holding,
+    ) -> Result<(), Trouble> {
+        let because = "somebody else changed the binding first";
+        let again = self.ledger.lose(term.epoch, account, tenant, found, because, self.clock.now()).await?;
+        self.index().untake(account);
+        for request in again {
+            self.add(Task::Request(RequestName { namespace: request.namespace, name: request.name }));
+        }
+        Ok(())
+    }
+
+    /// Whether no Shoot is in an account, by a cache that shows every Shoot that exists now.
+    async fn is_empty_now(&self, account: &AccountName) -> Result<bool, Trouble> {
+        let version = self.newest_shoot_version().await?;
+        if !self.shoots_at.reach(version, CATCH_UP).await {
+            return Err(Trouble::Behind(version));
+        }
+        Ok(self.index().count_shoots(account).all == 0)
+    }
+}

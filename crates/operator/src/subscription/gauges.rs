@@ -1,0 +1,88 @@
+//! The gauges of the pool, read off when somebody asks for them.
+
+use super::{Operator, Trouble};
+use crate::metrics::{AccountLabel, PoolLabel, QueueLabel, StateLabel, TenantLabel};
+use allotment_core::pool::{Entry, Holding};
+use std::collections::BTreeMap;
+
+/// The states of accounts, so that one that no account is in says 0.
+const STATES: [&str; 8] =
+    ["free", "claiming", "claimed", "draining", "dirty", "shared", "internal", "quarantined"];
+
+impl Operator {
+    /// What a scrape gets. With `per_object`, also the gauges that have one line for each tenant and account.
+    pub async fn scrape(&self, per_object: bool) -> Result<String, Trouble> {
+        let inner = self.inner();
+        let (queues, rows) = (inner.ledger.queues().await?, inner.ledger.accounts().await?);
+        let holdings: BTreeMap<_, _> = rows.iter().map(|row| (&row.account, &row.holding)).collect();
+        let gauges = inner.metrics.pool();
+        let now = inner.clock.now();
+        {
+            let index = inner.index();
+            gauges.available.clear();
+            for (pool, count) in index.pools() {
+                let label = PoolLabel {
+                    hyperscaler_type: pool.hyperscaler_type.to_string(),
+                    eu_access: pool.eu_access.to_string(),
+                    shared: pool.shared.to_string(),
+                };
+                gauges.available.get_or_create(&label).set(number(count));
+            }
+            let mut states: BTreeMap<(&'static str, String), usize> = BTreeMap::new();
+            gauges.per_account.clear();
+            for (account, entry) in index.entries() {
+                let provider = index.provider_of(account).unwrap_or_default();
+                for state in STATES {
+                    states.entry((state, provider.clone())).or_default();
+                }
+                *states
+                    .entry((state_of(&entry.entry, holdings.get(account).copied()), provider))
+                    .or_default() += 1;
+                if per_object {
+                    let label = AccountLabel { credentials_binding: account.to_string() };
+                    gauges.per_account.get_or_create(&label).set(i64::from(index.count_shoots(account).all));
+                }
+            }
+            gauges.accounts.clear();
+            for ((state, provider), count) in states {
+                gauges.accounts.get_or_create(&StateLabel { state, provider }).set(number(count));
+            }
+            gauges.per_tenant.clear();
+            for (tenant, count) in index.accounts_per_tenant().filter(|_| per_object) {
+                gauges
+                    .per_tenant
+                    .get_or_create(&TenantLabel { global_account_id: tenant.to_string() })
+                    .set(number(count));
+            }
+            gauges.shoots.set(number(index.shoots()));
+            gauges.queue_length.clear();
+            gauges.queue_oldest.clear();
+            for (pool, _) in index.pools() {
+                let label = QueueLabel { pool: pool.to_string() };
+                gauges.queue_length.get_or_create(&label).set(0);
+                gauges.queue_oldest.get_or_create(&label).set(0);
+            }
+        }
+        for queue in queues {
+            let label = QueueLabel { pool: queue.pool.to_string() };
+            gauges.queue_length.get_or_create(&label).set(i64::try_from(queue.length).unwrap_or(i64::MAX));
+            gauges.queue_oldest.get_or_create(&label).set(now.duration_since(queue.oldest).as_secs());
+        }
+        gauges.halted.set(i64::from(self.halted().borrow().is_some()));
+        Ok(inner.metrics.text())
+    }
+}
+
+fn state_of(entry: &Entry, holding: Option<&Holding>) -> &'static str {
+    match holding {
+        _ if entry.internal => "internal",
+        _ if entry.quarantine.is_some() => "quarantined",
+        _ if entry.pool.as_ref().is_some_and(|pool| pool.shared) => "shared",
+        Some(holding) => holding.as_str(),
+        None => "free",
+    }
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,279 @@
+//! What is known of the pool: entries, Shoots and requests, kept in memory from watches, in the form the decisions need.
+//!
+//! A Shoot is a few words here: its name, its binding, whose request it is for, and whether its cloud refuses the
+//! credentials. The index says what to look at when something changes; it is never the last word (see `act`).
+
+use super::kept::Kept;
+use allotment_api::kyma::{BindingKind, SubscriptionRequest};
+use allotment_core::pool::{AccountName, Entry, LabelKeys, PoolKey, RequestUid, Shoots, Tenant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+/// A SubscriptionRequest by its place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A binding of either kind by its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum BindingRef {
+    Credentials(String),
+    Secret(String),
+}
+
+/// Credentials, as `kind/namespace/name`: two bindings with the same ones are the same account.
+pub(super) type Credential = Arc<str>;
+
+/// A pool entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolEntry {
+    /// What its labels say.
+    pub entry: Entry,
+    /// The labels themselves.
+    pub labels: BTreeMap<String, String>,
+    /// Its version: what a write to it is conditional on.
+    pub version: String,
+    /// Its UID.
+    pub uid: String,
+    /// The credentials behind it.
+    pub(super) credential: Credential,
+}
+
+/// What is kept of a Shoot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShootFact {
+    pub(super) binding: Option<BindingRef>,
+    /// The request that it is for, from our label.
+    pub request: Option<RequestUid>,
+    /// The cloud refuses the credentials.
+    pub refused: bool,
+    /// The last operation succeeded.
+    pub succeeded: bool,
+}
+
+/// How large a pool is, internal accounts left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolSize {
+    /// All of its accounts.
+    pub accounts: usize,
+    /// Those that are in quarantine.
+    pub quarantined: usize,
+}
+
+/// Everything that is known.
+#[derive(Debug)]
+pub struct Index {
+    pub(super) kind: BindingKind,
+    pub(super) keys: LabelKeys,
+    pub(super) entries: BTreeMap<AccountName, PoolEntry>,
+    pub(super) credentials_bindings: Kept<String, Credential>,
+    pub(super) secret_bindings: Kept<String, Credential>,
+    pub(super) secrets: Kept<String, Credential>,
+    pub(super) shoots: Kept<String, ShootFact>,
+    pub(super) requests: Kept<RequestName, Arc<SubscriptionRequest>>,
+    pub(super) bindings_of: BTreeMap<Credential, BTreeSet<BindingRef>>,
+    pub(super) accounts_of: BTreeMap<Credential, BTreeSet<AccountName>>,
+    pub(super) shoots_on: BTreeMap<BindingRef, BTreeSet<String>>,
+    pub(super) request_names: BTreeMap<RequestUid, RequestName>,
+    pub(super) free: BTreeMap<PoolKey, BTreeSet<AccountName>>,
+    pub(super) shared: BTreeMap<PoolKey, BTreeSet<AccountName>>,
+    /// Kept for pools that have run empty too: they say 0.
+    pub(super) sizes: BTreeMap<PoolKey, PoolSize>,
+    pub(super) held: BTreeMap<Tenant, BTreeSet<AccountName>>,
+    /// Claimed a moment ago: the watch has not shown the label yet. Saves the ledger from being asked in vain.
+    pub(super) taken: BTreeSet<AccountName>,
+}
+
+impl Index {
+    /// Nothing is known yet.
+    pub fn new(kind: BindingKind, keys: LabelKeys) -> Self {
+        Self {
+            kind,
+            keys,
+            entries: BTreeMap::new(),
+            credentials_bindings: Kept::default(),
+            secret_bindings: Kept::default(),
+            secrets: Kept::default(),
+            shoots: Kept::default(),
+            requests: Kept::default(),
+            bindings_of: BTreeMap::new(),
+            accounts_of: BTreeMap::new(),
+            shoots_on: BTreeMap::new(),
+            request_names: BTreeMap::new(),
+            free: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            sizes: BTreeMap::new(),
+            held: BTreeMap::new(),
+            taken: BTreeSet::new(),
+        }
+    }
+
+    /// Whether every kind has been listed once.
+    pub fn is_complete(&self) -> bool {
+        let secrets = self.kind != BindingKind::Secret || self.secrets.is_listed();
+        let bindings = self.credentials_bindings.is_listed() && self.secret_bindings.is_listed();
+        secrets && bindings && self.shoots.is_listed() && self.requests.is_listed()
+    }
+
+    /// An entry.
+    pub fn entry(&self, account: &AccountName) -> Option<&PoolEntry> {
+        self.entries.get(account)
+    }
+
+    /// All entries.
+    pub fn entries(&self) -> impl Iterator<Item = (&AccountName, &PoolEntry)> {
+        self.entries.iter()
+    }
+
+    /// A request.
+    pub fn request(&self, name: &RequestName) -> Option<Arc<SubscriptionRequest>> {
+        self.requests.get(name).cloned()
+    }
+
+    /// A request by its UID.
+    pub fn request_of(&self, uid: &RequestUid) -> Option<Arc<SubscriptionRequest>> {
+        self.request(self.request_names.get(uid)?)
+    }
+
+    /// All requests.
+    pub fn requests(&self) -> impl Iterator<Item = (&RequestName, &Arc<SubscriptionRequest>)> {
+        self.requests.iter()
+    }
+
+    /// The first free accounts of a pool, by name.
+    pub fn free(&self, pool: &PoolKey, most: usize) -> Vec<AccountName> {
+        let free = self.free.get(pool).into_iter().flatten();
+        free.filter(|account| !self.taken.contains(account)).take(most).cloned().collect()
+    }
+
+    /// The accounts of a shared pool.
+    pub fn shared(&self, pool: &PoolKey) -> Vec<AccountName> {
+        self.shared.get(pool).into_iter().flatten().cloned().collect()
+    }
+
+    /// Every pool that has entries, and how many free or shared accounts each has; a pool without any says 0.
+    pub fn pools(&self) -> BTreeMap<PoolKey, usize> {
+        let mut pools: BTreeMap<PoolKey, usize> = self.sizes.keys().map(|pool| (pool.clone(), 0)).collect();
+        for (pool, accounts) in self.free.iter().chain(&self.shared) {
+            let count = accounts.iter().filter(|account| !self.taken.contains(account)).count();
+            pools.insert(pool.clone(), count);
+        }
+        pools
+    }
+
+    /// How many accounts each tenant has, as the labels have it.
+    pub fn accounts_per_tenant(&self) -> impl Iterator<Item = (&Tenant, usize)> {
+        self.held.iter().map(|(tenant, accounts)| (tenant, accounts.len()))
+    }
+
+    /// How large a pool is.
+    pub fn size_of(&self, pool: &PoolKey) -> PoolSize {
+        self.sizes.get(pool).copied().unwrap_or_default()
+    }
+
+    /// The Shoots in an account, by name.
+    pub fn shoots_in(&self, account: &AccountName) -> impl Iterator<Item = (&String, &ShootFact)> {
+        let by_name = [BindingRef::Credentials(account.to_string()), BindingRef::Secret(account.to_string())];
+        let own = by_name.into_iter().filter(move |binding| self.is_own(binding));
+        let credential = self.entries.get(account).map(|entry| &entry.credential);
+        let mut bindings: BTreeSet<BindingRef> = own.collect();
+        bindings.extend(
+            credential.and_then(|credential| self.bindings_of.get(credential)).into_iter().flatten().cloned(),
+        );
+        let names =
+            bindings.into_iter().flat_map(|binding| self.shoots_on.get(&binding).into_iter().flatten());
+        names.filter_map(|name| Some((name, self.shoots.get(name)?)))
+    }
+
+    /// The Shoots in an account, counted.
+    pub fn count_shoots(&self, account: &AccountName) -> Shoots {
+        self.shoots_in(account).fold(Shoots::default(), |count, (_, shoot)| Shoots {
+            all: count.all + 1,
+            refused: count.refused + u32::from(shoot.refused),
+            succeeded: count.succeeded + u32::from(shoot.succeeded),
+        })
+    }
+
+    /// The Shoots in an account that are not for a request that exists.
+    pub fn count_foreign(&self, account: &AccountName) -> u32 {
+        let is_foreign = |shoot: &ShootFact| {
+            !shoot.request.as_ref().is_some_and(|request| self.request_names.contains_key(request))
+        };
+        let foreign = self.shoots_in(account).filter(|(_, shoot)| is_foreign(shoot)).count();
+        u32::try_from(foreign).unwrap_or(u32::MAX)
+    }
+
+    /// The Shoots in an account that are not for a request that exists, where this one does not count any more.
+    pub fn count_foreign_but(&self, account: &AccountName, request: &RequestUid) -> u32 {
+        let own =
+            self.shoots_in(account).filter(|(_, shoot)| shoot.request.as_ref() == Some(request)).count();
+        let known = self.request_names.contains_key(request);
+        let own = if known { 0 } else { u32::try_from(own).unwrap_or(u32::MAX) };
+        self.count_foreign(account).saturating_sub(own)
+    }
+
+    /// How many Shoots are followed.
+    pub fn shoots(&self) -> usize {
+        self.shoots.len()
+    }
+
+    /// A CredentialsBinding for the credentials of an account: what new Shoots take.
+    pub fn credentials_binding_for(&self, account: &AccountName) -> Option<String> {
+        let entry = self.entries.get(account)?;
+        self.bindings_of.get(&entry.credential)?.iter().find_map(|binding| match binding {
+            BindingRef::Credentials(name) => Some(name.clone()),
+            BindingRef::Secret(_) => None,
+        })
+    }
+
+    /// The accounts of a tenant, as the labels have it.
+    pub fn accounts_of_tenant(&self, tenant: &Tenant) -> Vec<AccountName> {
+        self.held.get(tenant).into_iter().flatten().cloned().collect()
+    }
+
+    /// The account whose credentials a CredentialsBinding of this name has.
+    pub fn account_behind(&self, binding: &str) -> Option<AccountName> {
+        if self.kind == BindingKind::CredentialsBinding {
+            return Some(AccountName::new(binding));
+        }
+        let credential = self.credentials_bindings.get(&binding.to_owned())?;
+        self.accounts_of.get(credential)?.first().cloned()
+    }
+
+    /// Namespace and name of the Secret behind an account, if it is one.
+    pub fn secret_of(&self, account: &AccountName) -> Option<(String, String)> {
+        let credential = &self.entries.get(account)?.credential;
+        let (namespace, name) = credential.strip_prefix("Secret/")?.split_once('/')?;
+        Some((namespace.to_owned(), name.to_owned()))
+    }
+
+    /// The cloud of an account, from its type.
+    pub fn provider_of(&self, account: &AccountName) -> Option<String> {
+        let type_ = self.entries.get(account)?.entry.pool.as_ref()?.hyperscaler_type.to_string();
+        Some(type_.split('_').next().unwrap_or_default().to_owned())
+    }
+
+    /// An account was claimed: it is not free any more, whatever the watch has shown so far.
+    pub fn take(&mut self, account: &AccountName) {
+        self.taken.insert(account.clone());
+    }
+
+    /// An account that was taken is not after all.
+    pub fn untake(&mut self, account: &AccountName) {
+        self.taken.remove(account);
+    }
+
+    fn is_own(&self, binding: &BindingRef) -> bool {
+        matches!(
+            (self.kind, binding),
+            (BindingKind::CredentialsBinding, BindingRef::Credentials(_))
+                | (BindingKind::SecretBinding, BindingRef::Secret(_))
+        )
+    }
+}

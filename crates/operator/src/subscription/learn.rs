@@ -1,0 +1,355 @@
+//! How the index learns from followers, and what has to be looked at then.
+
+use super::{
+    Task,
+    index::{BindingRef, Credential, Index, PoolEntry, RequestName, ShootFact},
+};
+use allotment_api::{
+    gardener::{CredentialsBinding, OperationState, SecretBinding, Shoot, ShootStatus},
+    kyma::{BindingKind, SubscriptionRequest},
+    names::{annotation, label},
+};
+use allotment_core::pool::{AccountName, Entry, RequestUid};
+use kube::{ResourceExt, api::ObjectMeta};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+/// Error codes of Gardener that say that credentials do not work.
+const REFUSED_CODES: [&str; 2] = ["ERR_INFRA_UNAUTHENTICATED", "ERR_INFRA_UNAUTHORIZED"];
+
+/// The kinds that are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// In the garden.
+    CredentialsBindings,
+    /// In the garden.
+    SecretBindings,
+    /// In the garden, their metadata, where the pool is made of them.
+    Secrets,
+    /// In the garden.
+    Shoots,
+    /// In the control plane.
+    Requests,
+}
+
+impl Index {
+    /// A list begins.
+    pub fn restart(&mut self, what: Followed) {
+        match what {
+            Followed::CredentialsBindings => self.credentials_bindings.restart(),
+            Followed::SecretBindings => self.secret_bindings.restart(),
+            Followed::Secrets => self.secrets.restart(),
+            Followed::Shoots => self.shoots.restart(),
+            Followed::Requests => self.requests.restart(),
+        }
+    }
+
+    /// A list has ended: what it did not name is gone.
+    pub fn listed(&mut self, what: Followed) -> Vec<Task> {
+        match what {
+            Followed::CredentialsBindings => {
+                let gone = self.credentials_bindings.missing().into_iter();
+                gone.flat_map(|name| self.forget_binding(BindingRef::Credentials(name))).collect()
+            }
+            Followed::SecretBindings => {
+                let gone = self.secret_bindings.missing().into_iter();
+                gone.flat_map(|name| self.forget_binding(BindingRef::Secret(name))).collect()
+            }
+            Followed::Secrets => {
+                let gone = self.secrets.missing().into_iter();
+                gone.flat_map(|name| self.forget_secret(&name)).collect()
+            }
+            Followed::Shoots => {
+                let gone = self.shoots.missing().into_iter();
+                gone.flat_map(|name| self.forget_shoot(&name)).collect()
+            }
+            Followed::Requests => {
+                let gone = self.requests.missing().into_iter();
+                gone.flat_map(|name| self.forget_request(&name)).collect()
+            }
+        }
+    }
+
+    /// A CredentialsBinding is there.
+    pub fn learn_credentials_binding(&mut self, binding: &CredentialsBinding) -> Vec<Task> {
+        let reference = &binding.spec.credentials_ref;
+        let credential = credential(&reference.kind, &reference.namespace, &reference.name);
+        self.learn_binding(BindingRef::Credentials(binding.name_any()), credential, &binding.metadata)
+    }
+
+    /// A SecretBinding is there.
+    pub fn learn_secret_binding(&mut self, binding: &SecretBinding) -> Vec<Task> {
+        let own = binding.namespace().unwrap_or_default();
+        let namespace = binding.spec.secret_ref.namespace.as_deref().unwrap_or(&own);
+        let credential = credential("Secret", namespace, &binding.spec.secret_ref.name);
+        self.learn_binding(BindingRef::Secret(binding.name_any()), credential, &binding.metadata)
+    }
+
+    /// A Secret of the pool is there.
+    pub fn learn_secret(&mut self, metadata: &ObjectMeta) -> Vec<Task> {
+        let name = metadata.name.clone().unwrap_or_default();
+        let credential = credential("Secret", metadata.namespace.as_deref().unwrap_or_default(), &name);
+        self.secrets.insert(name.clone(), credential.clone());
+        self.learn_entry(AccountName::new(name), credential, metadata)
+    }
+
+    /// A binding is gone.
+    pub(super) fn forget_binding(&mut self, binding: BindingRef) -> Vec<Task> {
+        let gone = match &binding {
+            BindingRef::Credentials(name) => self.credentials_bindings.remove(name),
+            BindingRef::Secret(name) => self.secret_bindings.remove(name),
+        };
+        if let Some(credential) = gone {
+            remove_from(&mut self.bindings_of, &credential, &binding);
+        }
+        match self.account_named_by(&binding) {
+            Some(account) => self.forget_entry(&account),
+            None => Vec::new(),
+        }
+    }
+
+    /// A Secret of the pool is gone.
+    pub fn forget_secret(&mut self, name: &String) -> Vec<Task> {
+        self.secrets.remove(name);
+        self.forget_entry(&AccountName::new(name))
+    }
+
+    /// A Shoot is there.
+    pub fn learn_shoot(&mut self, shoot: &Shoot) -> Vec<Task> {
+        let (name, fact) = (shoot.name_any(), shoot_fact(shoot));
+        let before = self.shoots.insert(name.clone(), fact.clone());
+        if before.as_ref() == Some(&fact) {
+            return Vec::new();
+        }
+        let mut tasks = Vec::new();
+        if let Some(before) = before {
+            tasks.extend(self.touched_by(&before));
+            self.unlink(&name, &before);
+        }
+        if let Some(binding) = &fact.binding {
+            self.shoots_on.entry(binding.clone()).or_default().insert(name);
+        }
+        tasks.extend(self.touched_by(&fact));
+        tasks
+    }
+
+    /// A Shoot is gone.
+    pub fn forget_shoot(&mut self, name: &String) -> Vec<Task> {
+        let Some(fact) = self.shoots.remove(name) else { return Vec::new() };
+        self.unlink(name, &fact);
+        self.touched_by(&fact)
+    }
+
+    /// A request is there.
+    pub fn learn_request(&mut self, request: SubscriptionRequest) -> Vec<Task> {
+        let name = RequestName::of(&request);
+        self.request_names.insert(RequestUid::new(request.uid().unwrap_or_default()), name.clone());
+        let before = self.requests.insert(name.clone(), Arc::new(request));
+        let replaced = self.forget_uid_of(before, &name).map(Task::Orphan);
+        std::iter::once(Task::Request(name)).chain(replaced).collect()
+    }
+
+    /// A request is gone.
+    pub fn forget_request(&mut self, name: &RequestName) -> Vec<Task> {
+        let before = self.requests.remove(name);
+        self.forget_uid_of(before, name).map(Task::Orphan).into_iter().collect()
+    }
+
+    /// Forgets the UID of a request that is not there any more, and returns it.
+    fn forget_uid_of(
+        &mut self,
+        before: Option<Arc<SubscriptionRequest>>,
+        name: &RequestName,
+    ) -> Option<RequestUid> {
+        let uid = |request: &Arc<SubscriptionRequest>| RequestUid::new(request.uid().unwrap_or_default());
+        let now = self.requests.get(name).map(uid);
+        let old = before.as_ref().map(uid).filter(|old| now.as_ref() != Some(old))?;
+        self.request_names.remove(&old);
+        Some(old)
+    }
+
+    fn learn_binding(
+        &mut self,
+        binding: BindingRef,
+        credential: Credential,
+        metadata: &ObjectMeta,
+    ) -> Vec<Task> {
+        let before = match &binding {
+            BindingRef::Credentials(name) => {
+                self.credentials_bindings.insert(name.clone(), credential.clone())
+            }
+            BindingRef::Secret(name) => self.secret_bindings.insert(name.clone(), credential.clone()),
+        };
+        if let Some(before) = before.filter(|before| *before != credential) {
+            remove_from(&mut self.bindings_of, &before, &binding);
+        }
+        self.bindings_of.entry(credential.clone()).or_default().insert(binding.clone());
+        match self.account_named_by(&binding) {
+            Some(account) => self.learn_entry(account, credential, metadata),
+            None => Vec::new(),
+        }
+    }
+
+    fn learn_entry(
+        &mut self,
+        account: AccountName,
+        credential: Credential,
+        metadata: &ObjectMeta,
+    ) -> Vec<Task> {
+        let fresh = self.entry_of(credential.clone(), metadata);
+        let entry = &fresh.entry;
+        let was_free = self.entries.get(&account).is_some_and(|entry| entry.entry.is_free());
+        self.unlist(&account);
+        if entry.tenant.is_some() || entry.dirty {
+            self.taken.remove(&account);
+        }
+        let mut tasks = vec![Task::Account(account.clone())];
+        if let Some(pool) = &entry.pool {
+            if entry.is_free() {
+                self.free.entry(pool.clone()).or_default().insert(account.clone());
+            }
+            if entry.is_shared() {
+                self.shared.entry(pool.clone()).or_default().insert(account.clone());
+            }
+            if (entry.is_free() && !was_free) || entry.is_shared() {
+                tasks.push(Task::Pool(pool.clone()));
+            }
+        }
+        if let Some(tenant) = &entry.tenant {
+            self.held.entry(tenant.clone()).or_default().insert(account.clone());
+        }
+        if let Some(pool) = entry.pool.as_ref().filter(|_| !entry.internal) {
+            let size = self.sizes.entry(pool.clone()).or_default();
+            size.accounts += 1;
+            size.quarantined += usize::from(entry.quarantine.is_some());
+        }
+        self.accounts_of.entry(credential).or_default().insert(account.clone());
+        self.entries.insert(account, fresh);
+        tasks
+    }
+
+    /// An entry as it was read from the server just now.
+    pub fn read_entry(&self, account: &AccountName, metadata: &ObjectMeta) -> PoolEntry {
+        let known = self.entries.get(account).map(|entry| entry.credential.clone());
+        self.entry_of(known.unwrap_or_else(|| "".into()), metadata)
+    }
+
+    fn entry_of(&self, credential: Credential, metadata: &ObjectMeta) -> PoolEntry {
+        let labels = metadata.labels.clone().unwrap_or_default();
+        let quarantine = metadata.annotations.as_ref().and_then(|all| all.get(annotation::QUARANTINE));
+        PoolEntry {
+            entry: Entry::read(&labels, quarantine.map(String::as_str), &self.keys),
+            labels,
+            version: metadata.resource_version.clone().unwrap_or_default(),
+            uid: metadata.uid.clone().unwrap_or_default(),
+            credential,
+        }
+    }
+
+    fn forget_entry(&mut self, account: &AccountName) -> Vec<Task> {
+        self.unlist(account);
+        self.taken.remove(account);
+        self.entries.remove(account);
+        vec![Task::Account(account.clone())]
+    }
+
+    /// Takes an account out of the lists that follow from its entry.
+    fn unlist(&mut self, account: &AccountName) {
+        let Some(before) = self.entries.get(account) else { return };
+        remove_from(&mut self.accounts_of, &before.credential, account);
+        if let Some(size) = before
+            .entry
+            .pool
+            .as_ref()
+            .filter(|_| !before.entry.internal)
+            .and_then(|pool| self.sizes.get_mut(pool))
+        {
+            size.accounts -= 1;
+            size.quarantined -= usize::from(before.entry.quarantine.is_some());
+        }
+        if let Some(tenant) = &before.entry.tenant {
+            remove_from(&mut self.held, tenant, account);
+        }
+        if let Some(pool) = &before.entry.pool {
+            remove_from(&mut self.free, pool, account);
+            remove_from(&mut self.shared, pool, account);
+        }
+    }
+
+    fn unlink(&mut self, shoot: &String, fact: &ShootFact) {
+        if let Some(binding) = &fact.binding {
+            remove_from(&mut self.shoots_on, binding, shoot);
+        }
+    }
+
+    /// What a change of this Shoot may matter to.
+    fn touched_by(&self, fact: &ShootFact) -> Vec<Task> {
+        let mut accounts = BTreeSet::new();
+        if let Some(binding) = &fact.binding {
+            let credential = match binding {
+                BindingRef::Credentials(name) => self.credentials_bindings.get(name),
+                BindingRef::Secret(name) => self.secret_bindings.get(name),
+            };
+            accounts.extend(self.account_named_by(binding));
+            accounts.extend(
+                credential
+                    .and_then(|credential| self.accounts_of.get(credential))
+                    .into_iter()
+                    .flatten()
+                    .cloned(),
+            );
+        }
+        let request = fact.request.as_ref().and_then(|uid| self.request_names.get(uid));
+        let tasks = accounts.into_iter().map(Task::Account);
+        tasks.chain(request.cloned().map(Task::Request)).collect()
+    }
+
+    /// The account whose entry is this binding, if bindings of its kind are the pool's entries.
+    fn account_named_by(&self, binding: &BindingRef) -> Option<AccountName> {
+        match (self.kind, binding) {
+            (BindingKind::CredentialsBinding, BindingRef::Credentials(name))
+            | (BindingKind::SecretBinding, BindingRef::Secret(name)) => Some(AccountName::new(name)),
+            _ => None,
+        }
+    }
+}
+
+impl RequestName {
+    /// Where a request is.
+    pub fn of(request: &SubscriptionRequest) -> Self {
+        Self { namespace: request.namespace().unwrap_or_default(), name: request.name_any() }
+    }
+}
+
+fn credential(kind: &str, namespace: &str, name: &str) -> Credential {
+    format!("{kind}/{namespace}/{name}").into()
+}
+
+fn shoot_fact(shoot: &Shoot) -> ShootFact {
+    let spec = &shoot.spec;
+    let credentials = spec.credentials_binding_name.clone().map(BindingRef::Credentials);
+    let status = shoot.status.as_ref();
+    let state = status.and_then(|status| status.last_operation.as_ref()).map(|operation| operation.state);
+    ShootFact {
+        binding: credentials.or_else(|| spec.secret_binding_name.clone().map(BindingRef::Secret)),
+        request: shoot.labels().get(label::SUBSCRIPTION_REQUEST).map(RequestUid::new),
+        refused: status.is_some_and(refuses),
+        succeeded: state == Some(OperationState::Succeeded),
+    }
+}
+
+fn refuses(status: &ShootStatus) -> bool {
+    let mut codes = status.last_errors.iter().flat_map(|error| &error.codes);
+    codes.any(|code| REFUSED_CODES.contains(&code.as_str()))
+}
+
+fn remove_from<K: Ord + Clone, V: Ord>(map: &mut BTreeMap<K, BTreeSet<V>>, key: &K, value: &V) {
+    if let Some(set) = map.get_mut(key) {
+        set.remove(value);
+        if set.is_empty() {
+            map.remove(key);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The subscription operator: which account does each SubscriptionRequest get, and what becomes of accounts.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `index`, `learn`, `kept` | what is known, from watches |
+//! | `term` | what a new leader does before it hands anything out |
+//! | `request`, `release` | one look at a request |
+//! | `account` | one look at an account |
+//! | `write` | every call to an API server |
+//! | `gauges` | what a scrape gets |
+
+mod account;
+mod gauges;
+mod index;
+mod kept;
+mod learn;
+mod release;
+mod request;
+mod run;
+mod term;
+mod trouble;
+mod write;
+
+pub use index::{Index, PoolEntry, RequestName, ShootFact};
+pub use learn::Followed;
+pub use run::{Operator, Parts, Policy, Settings};
+pub use term::TermError;
+pub use trouble::Trouble;
+
+use allotment_core::pool::{AccountName, PoolKey, RequestUid};
+
+/// Something to look at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// An account: its labels, its row in the ledger, its Shoots.
+    Account(AccountName),
+    /// A request.
+    Request(RequestName),
+    /// A request that is gone, though its account was not given back.
+    Orphan(RequestUid),
+    /// A pool with free accounts: whose turn is it?
+    Pool(PoolKey),
+}

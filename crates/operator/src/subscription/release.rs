@@ -1,0 +1,105 @@
+//! Giving back: the account of a request stays its own until a live read shows that its Shoot is gone.
+
+use super::{
+    Task, Trouble,
+    run::Inner,
+    term::{Term, key_of},
+};
+use crate::{
+    ledger::{Assignment, Left, Released},
+    runtime::{call::call, events::Tone, queue::Outcome},
+};
+use allotment_api::{
+    gardener::Shoot,
+    kyma::SubscriptionRequest,
+    names::{finalizer, label},
+};
+use allotment_core::pool::{Progress, RequestUid};
+use kube::{Api, ResourceExt, api::ListParams};
+use std::{sync::Arc, time::Duration};
+
+/// A Shoot that goes wakes the request; this is for the case that it was missed.
+const RELEASING_LOOK: Duration = Duration::from_secs(60);
+
+impl Inner {
+    pub(super) async fn release(
+        &self,
+        term: Term,
+        request: &Arc<SubscriptionRequest>,
+    ) -> Result<Outcome, Trouble> {
+        if !request.finalizers().iter().any(|name| name == finalizer::SUBSCRIPTION) {
+            return Ok(Outcome::Done);
+        }
+        let key = key_of(request);
+        if let Some(assignment) = self.ledger.assignment(&key.uid).await? {
+            if let Some(shoot) = self.shoot_of(&key.uid).await? {
+                let because = format!("Shoot {shoot} is still in account {}", assignment.account);
+                self.publish(request, &Progress::Releasing { because }).await?;
+                return Ok(Outcome::After(RELEASING_LOOK));
+            }
+            let because = "the request is deleted and its Shoot is gone";
+            self.give_back(term, &assignment, because).await?;
+            let note = format!("account {} is given back: {because}", assignment.account);
+            self.recorder.say(&**request, Tone::Normal, "AccountReleased", &note).await;
+        } else {
+            // It may be in a queue.
+            let left = Left { foreign: 0, drain: false };
+            self.ledger
+                .release(term.epoch, &key.uid, left, "the request is deleted", self.clock.now())
+                .await?;
+        }
+        let finalizers: Vec<String> =
+            request.finalizers().iter().filter(|name| *name != finalizer::SUBSCRIPTION).cloned().collect();
+        match self.write_finalizers(request, &finalizers).await {
+            Err(Trouble::Call(error)) if error.is_not_found() => Ok(Outcome::Done),
+            result => result.map(|_| Outcome::Done),
+        }
+    }
+
+    /// A request that is gone without having given back, its finalizer removed by hand.
+    pub(super) async fn look_at_orphan(&self, term: Term, uid: &RequestUid) -> Result<Outcome, Trouble> {
+        let Some(assignment) = self.ledger.assignment(uid).await? else { return Ok(Outcome::Done) };
+        let api: Api<SubscriptionRequest> =
+            Api::namespaced(self.control_plane.clone(), &assignment.request.namespace);
+        let name = &assignment.request.name;
+        let live = call(|| format!("read SubscriptionRequest {name}"), api.get_opt(name)).await?;
+        if live.is_some_and(|live| live.uid().as_deref() == Some(uid.as_str())) {
+            return Ok(Outcome::Done);
+        }
+        if self.shoot_of(uid).await?.is_some() {
+            return Ok(Outcome::After(RELEASING_LOOK));
+        }
+        self.give_back(term, &assignment, "the request is gone and so is its Shoot").await?;
+        Ok(Outcome::Done)
+    }
+
+    async fn give_back(&self, term: Term, assignment: &Assignment, because: &str) -> Result<(), Trouble> {
+        let left = {
+            let index = self.index();
+            let entry = index.entry(&assignment.account);
+            Left {
+                foreign: index.count_foreign_but(&assignment.account, &assignment.request.uid),
+                drain: entry.is_none_or(|entry| entry.entry.is_dedicated()),
+            }
+        };
+        let now = self.clock.now();
+        let released = self.ledger.release(term.epoch, &assignment.request.uid, left, because, now).await?;
+        tracing::info!(request = %assignment.request, account = %assignment.account, ?released, because, "released");
+        match released {
+            Released::Emptied { account } => self.add(Task::Account(account)),
+            // There is room now: somebody of the same tenant may wait for it.
+            Released::Kept { .. } => self.add(Task::Pool(assignment.pool.clone())),
+            Released::NotHeld | Released::Queued => (),
+        }
+        Ok(())
+    }
+
+    /// A Shoot of this request, read live: a cache may not have seen it yet.
+    async fn shoot_of(&self, uid: &RequestUid) -> Result<Option<String>, Trouble> {
+        let api: Api<Shoot> = Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
+        let params = ListParams::default().labels(&format!("{}={uid}", label::SUBSCRIPTION_REQUEST)).limit(1);
+        let found =
+            call(|| format!("look for the Shoot of request {uid}"), api.list_metadata(&params)).await?;
+        Ok(found.items.first().map(ResourceExt::name_any))
+    }
+}

@@ -1,0 +1,186 @@
+//! One look at a SubscriptionRequest.
+
+use super::{
+    RequestName, Trouble,
+    run::Inner,
+    term::{Term, cluster_of, key_of},
+};
+use crate::{
+    ledger::{Ask, Who},
+    runtime::{events::Tone, queue::Outcome},
+};
+use allotment_api::{
+    kyma::{SecretReference, SubscriptionPhase, SubscriptionRequest},
+    names::finalizer,
+};
+use allotment_core::pool::{AccountName, Answer, Holding, Progress, Wanted, wanted};
+use kube::ResourceExt;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+/// How many free accounts a decision is shown at first. More are only looked at if these are taken.
+const FEW: usize = 64;
+
+/// Somebody who waits is woken when an account comes free; this is for the case that it was missed.
+const WAITING_LOOK: Duration = Duration::from_secs(60);
+
+impl Inner {
+    pub(super) async fn look_at_request(&self, term: Term, name: &RequestName) -> Result<Outcome, Trouble> {
+        let Some(request) = self.index().request(name) else { return Ok(Outcome::Done) };
+        if request.metadata.deletion_timestamp.is_some() {
+            return self.release(term, &request).await;
+        }
+        // What is bound stays bound, whatever becomes of the rules.
+        if is_bound(&request) {
+            return Ok(Outcome::Done);
+        }
+        let request = self.with_finalizer(request).await?;
+        let wanted = match wanted(&request.spec, &self.policy().rules) {
+            Ok(wanted) => wanted,
+            Err(denial) => {
+                let progress = Progress::Denied(denial.clone());
+                if self.publish(&request, &progress).await? {
+                    self.recorder.say(&*request, Tone::Warning, "PolicyDenied", &denial.message).await;
+                }
+                return Ok(Outcome::Done);
+            }
+        };
+        self.assign(term, &request, wanted).await
+    }
+
+    async fn assign(
+        &self,
+        term: Term,
+        request: &Arc<SubscriptionRequest>,
+        wanted: Wanted,
+    ) -> Result<Outcome, Trouble> {
+        let started = self.clock.now();
+        let reserved = match self.reserve(term, request, &wanted, FEW).await? {
+            // The first few may all have been taken in the moment since the watch last spoke.
+            reserved if matches!(reserved.answer, Answer::Wait(..)) => {
+                self.reserve(term, request, &wanted, usize::MAX).await?
+            }
+            reserved => reserved,
+        };
+        let (account, reason, because) = match reserved.answer {
+            Answer::Wait(position, lack) => {
+                let message = lack.to_string();
+                let progress = Progress::Waiting { wanted, position, lack };
+                let was_waiting = request.status.as_ref().and_then(|status| status.phase)
+                    == Some(SubscriptionPhase::Waiting);
+                if self.publish(request, &progress).await? && !was_waiting {
+                    self.metrics.claimed("waiting", None);
+                    self.recorder.say(&**request, Tone::Warning, "PoolExhausted", &message).await;
+                }
+                return Ok(Outcome::After(WAITING_LOOK));
+            }
+            Answer::Claim(account) => {
+                self.index().take(&account);
+                let because = format!("account {account} was free in pool {}", wanted.pool);
+                (account, "AccountClaimed", because)
+            }
+            Answer::Use(account) | Answer::Keep(account) => {
+                let because = format!("account {account} of pool {} has room", wanted.pool);
+                (account, "AccountAssigned", because)
+            }
+        };
+        if !reserved.confirmed && !self.confirm(term, &account, &wanted).await? {
+            return Ok(Outcome::Again);
+        }
+        let progress = self.bound(&account, wanted).await?;
+        if self.publish(request, &progress).await? {
+            let latency = self.clock.now().duration_since(started);
+            self.metrics
+                .claimed(if reason == "AccountClaimed" { "claimed" } else { "assigned" }, Some(latency));
+            tracing::info!(request = %key_of(request), %account, because, "assigned");
+            self.recorder.say(&**request, Tone::Normal, reason, &because).await;
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Asks the ledger, with what is known of the pool now.
+    async fn reserve(
+        &self,
+        term: Term,
+        request: &SubscriptionRequest,
+        wanted: &Wanted,
+        most: usize,
+    ) -> Result<crate::ledger::Reserved, Trouble> {
+        let (key, cluster, policy) = (key_of(request), cluster_of(request), self.policy());
+        let (accounts, foreign) = {
+            let index = self.index();
+            let accounts =
+                if wanted.pool.shared { index.shared(&wanted.pool) } else { index.free(&wanted.pool, most) };
+            let own =
+                wanted.tenant.as_ref().map(|tenant| index.accounts_of_tenant(tenant)).unwrap_or_default();
+            let counted = if wanted.pool.shared { &accounts } else { &own };
+            let foreign: BTreeMap<AccountName, u32> =
+                counted.iter().map(|account| (account.clone(), index.count_foreign(account))).collect();
+            (accounts, foreign)
+        };
+        let who = match &wanted.tenant {
+            None => Who::Shared { accounts: &accounts },
+            Some(tenant) => Who::Dedicated {
+                tenant,
+                accounts: policy.multi_account.of(tenant, request.spec.provider.as_str()),
+                cap: policy.cap,
+                free: &accounts,
+            },
+        };
+        let because = wanted
+            .rule
+            .as_ref()
+            .map_or_else(|| "provider and selector".to_owned(), |rule| format!("rule {rule}"));
+        let ask = Ask {
+            request: &key,
+            cluster: cluster.as_deref(),
+            pool: &wanted.pool,
+            who,
+            foreign: &foreign,
+            because: &because,
+        };
+        Ok(self.ledger.reserve(term.epoch, &ask, self.clock.now()).await?)
+    }
+
+    /// Sees to it that the binding carries the tenant's name. Returns whether it does: somebody else may have been faster.
+    async fn confirm(&self, term: Term, account: &AccountName, wanted: &Wanted) -> Result<bool, Trouble> {
+        let row = self.ledger.account(account).await?;
+        self.settle(term, account, row).await?;
+        let row = self.ledger.account(account).await?;
+        Ok(row.is_some_and(|row| match (&row.holding, &wanted.tenant) {
+            (Holding::Claimed(holder), Some(tenant)) => holder == tenant,
+            _ => false,
+        }))
+    }
+
+    /// What the status says of an account.
+    async fn bound(&self, account: &AccountName, wanted: Wanted) -> Result<Progress, Trouble> {
+        let binding = self.binding_for(account).await?;
+        let secret =
+            self.index().secret_of(account).map(|(namespace, name)| SecretReference { name, namespace });
+        Ok(Progress::Bound {
+            wanted,
+            account: account.clone(),
+            binding,
+            kind: self.settings.binding_kind,
+            secret,
+        })
+    }
+
+    async fn with_finalizer(
+        &self,
+        request: Arc<SubscriptionRequest>,
+    ) -> Result<Arc<SubscriptionRequest>, Trouble> {
+        if request.finalizers().iter().any(|name| name == finalizer::SUBSCRIPTION) {
+            return Ok(request);
+        }
+        let mut finalizers = request.finalizers().to_vec();
+        finalizers.push(finalizer::SUBSCRIPTION.to_owned());
+        Ok(Arc::new(self.write_finalizers(&request, &finalizers).await?))
+    }
+}
+
+fn is_bound(request: &SubscriptionRequest) -> bool {
+    request.status.as_ref().is_some_and(|status| {
+        status.phase == Some(SubscriptionPhase::Bound) && status.gardener_secret_name.is_some()
+    })
+}

@@ -1,0 +1,411 @@
+//! The operator as a whole: followers all the time, workers while it leads.
+
+use super::{
+    Followed, Index, Task, Trouble,
+    index::BindingRef,
+    term::{Term, TermError},
+};
+use crate::{
+    ledger::Ledger,
+    metrics::Metrics,
+    runtime::{
+        clock::Clock,
+        events::Recorder,
+        follow::{MetadataOf, Position, Seen, Source, follow},
+        lease::Candidate,
+        queue::{Outcome, Queue},
+    },
+};
+use allotment_api::{
+    gardener::{CredentialsBinding, SecretBinding, Shoot},
+    kyma::{BindingKind, SubscriptionRequest},
+};
+use allotment_core::{
+    pool::{LabelKeys, MultiAccount, PoolKey},
+    rules::RuleSet,
+};
+use futures::future::{join_all, pending};
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::Secret};
+use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::Duration,
+};
+use tokio::{sync::watch, time::Instant};
+
+/// The controller's name in Events, metrics and the Lease.
+const CONTROLLER: &str = "subscription";
+
+/// How long until a leader that may not hand anything out looks again whether it may.
+const TERM_RETRY: Duration = Duration::from_secs(10);
+
+/// What does not change while the process runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The namespace of the project in the garden.
+    pub garden_namespace: String,
+    /// The only namespace whose requests are looked at; none: all.
+    pub request_namespace: Option<String>,
+    /// Where the Lease is, in the control plane.
+    pub lease_namespace: String,
+    /// Who this process is: another one in every replica.
+    pub identity: String,
+    /// What the pool is made of.
+    pub binding_kind: BindingKind,
+    /// The labels of pool entries.
+    pub labels: LabelKeys,
+    /// How many requests and accounts are looked at at once.
+    pub workers: usize,
+}
+
+/// What can change while it runs.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Which pool.
+    pub rules: Arc<RuleSet>,
+    /// Who may have several accounts, and how full each may get.
+    pub multi_account: MultiAccount,
+    /// The most accounts of one tenant; none: no cap.
+    pub cap: Option<u32>,
+}
+
+/// What an operator is made of.
+pub struct Parts {
+    /// Where requests are.
+    pub control_plane: Client,
+    /// Where accounts and Shoots are.
+    pub garden: Client,
+    /// Who sits where.
+    pub ledger: Ledger,
+    /// What does not change.
+    pub settings: Settings,
+    /// What does.
+    pub policy: Policy,
+    /// The time.
+    pub clock: Clock,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+/// The subscription operator. Cheap to clone.
+#[derive(Clone)]
+pub struct Operator(Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) control_plane: Client,
+    pub(super) garden: Client,
+    pub(super) ledger: Ledger,
+    pub(super) settings: Settings,
+    policy: RwLock<Arc<Policy>>,
+    pub(super) clock: Clock,
+    pub(super) metrics: Metrics,
+    pub(super) recorder: Recorder,
+    index: Mutex<Index>,
+    changed: watch::Sender<u64>,
+    pub(super) shoots_at: Position,
+    queue: Queue<Task>,
+    /// Why nothing is handed out, if nothing is.
+    halted: watch::Sender<Option<String>>,
+}
+
+impl Operator {
+    /// Puts it together. Nothing happens before [`Operator::run`].
+    pub fn new(parts: Parts) -> Self {
+        let Parts { control_plane, garden, ledger, settings, policy, clock, metrics } = parts;
+        let recorder = Recorder::new(
+            control_plane.clone(),
+            "allotment.dev/subscription",
+            &settings.identity,
+            clock.clone(),
+        );
+        Self(Arc::new(Inner {
+            recorder,
+            index: Mutex::new(Index::new(settings.binding_kind, settings.labels.clone())),
+            control_plane,
+            garden,
+            ledger,
+            settings,
+            policy: RwLock::new(Arc::new(policy)),
+            clock,
+            metrics,
+            changed: watch::channel(0).0,
+            shoots_at: Position::new(),
+            queue: Queue::new(),
+            halted: watch::channel(None).0,
+        }))
+    }
+
+    /// Runs for ever: follows, tries to lead, and works while it does. Dropping it stops it like a crash would.
+    pub async fn run(&self) {
+        let leases: Api<Lease> =
+            Api::namespaced(self.0.control_plane.clone(), &self.0.settings.lease_namespace);
+        let name = format!("allotment-{CONTROLLER}");
+        let candidate = Candidate::new(leases, &name, &self.0.settings.identity, self.0.clock.clone());
+        let mut leading = candidate.leading();
+        let metrics = &self.0.metrics;
+        tokio::select! {
+            biased;
+            () = self.follow_all() => (),
+            () = candidate.lead(|| self.serve()) => (),
+            () = async { while leading.changed().await.is_ok() { metrics.leads(CONTROLLER, *leading.borrow()); } } => (),
+        }
+    }
+
+    /// Works without a Lease, as whoever leads does. For tests and simulations that want two leaders at once.
+    pub async fn run_as_leader(&self) {
+        tokio::select! {
+            biased;
+            () = self.follow_all() => (),
+            () = self.serve() => (),
+        }
+    }
+
+    /// Takes new rules and limits. Requests that have no account yet are looked at again.
+    pub fn set_policy(&self, policy: Policy) {
+        *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+        let undecided = |request: &SubscriptionRequest| {
+            request.status.as_ref().is_none_or(|status| status.gardener_secret_name.is_none())
+        };
+        let index = self.0.index();
+        let names = index.requests().filter(|(_, request)| undecided(request)).map(|(name, _)| name.clone());
+        names.for_each(|name| self.0.queue.add(Task::Request(name)));
+    }
+
+    /// Looks at what is known.
+    pub fn with_index<T>(&self, look: impl FnOnce(&Index) -> T) -> T {
+        look(&self.0.index())
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.0.ledger
+    }
+
+    /// Why nothing is handed out, if nothing is, as it changes.
+    pub fn halted(&self) -> watch::Receiver<Option<String>> {
+        self.0.halted.subscribe()
+    }
+
+    /// Whether nothing runs, and nothing is due before this moment.
+    pub fn is_idle_until(&self, moment: Instant) -> bool {
+        self.0.queue.is_idle_until(moment)
+    }
+
+    /// Looks at everything again, as a restart would.
+    pub fn resync(&self) {
+        self.0.enqueue_all();
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    async fn serve(&self) {
+        // A term that was dropped has left tasks behind that nobody will finish.
+        self.0.queue.clear();
+        let term = self.0.begin_when_possible().await;
+        self.0.enqueue_requests();
+        let workers = (0..self.0.settings.workers.max(1)).map(|_| self.work(term));
+        join_all(workers).await;
+    }
+
+    async fn work(&self, term: Term) {
+        loop {
+            let task = self.0.queue.next().await;
+            let started = Instant::now();
+            let result = self.look_at(term, &task).await;
+            let outcome = match &result {
+                Ok(outcome) => *outcome,
+                Err(trouble) => trouble.outcome(),
+            };
+            let failures = self.0.queue.finish(&task, outcome);
+            self.0.metrics.reconciled(
+                CONTROLLER,
+                started.elapsed(),
+                result.as_ref().err().map(Trouble::category),
+            );
+            if let Err(trouble) = result {
+                if outcome == Outcome::Again {
+                    tracing::debug!(?task, %trouble, "again");
+                } else {
+                    tracing::warn!(?task, %trouble, failures, "cannot finish; trying again");
+                }
+            }
+        }
+    }
+
+    async fn look_at(&self, term: Term, task: &Task) -> Result<Outcome, Trouble> {
+        match task {
+            Task::Account(account) => self.0.look_at_account(term, account).await,
+            Task::Request(name) => self.0.look_at_request(term, name).await,
+            Task::Orphan(uid) => self.0.look_at_orphan(term, uid).await,
+            Task::Pool(pool) => self.0.look_at_pool(pool).await,
+        }
+    }
+
+    /// Follows everything, for ever.
+    async fn follow_all(&self) {
+        let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
+        let requests: Api<DeserializeGuard<SubscriptionRequest>> = match &inner.settings.request_namespace {
+            None => Api::all(inner.control_plane.clone()),
+            Some(namespace) => Api::namespaced(inner.control_plane.clone(), namespace),
+        };
+        let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
+        let credentials: Api<DeserializeGuard<CredentialsBinding>> =
+            Api::namespaced(inner.garden.clone(), garden);
+        let secret_bindings: Api<DeserializeGuard<SecretBinding>> =
+            Api::namespaced(inner.garden.clone(), garden);
+        tokio::join!(
+            inner.follow(
+                Followed::Requests,
+                requests,
+                Position::new(),
+                Index::learn_request,
+                |index, gone| { index.forget_request(&super::RequestName::of(&gone)) }
+            ),
+            inner.follow(
+                Followed::Shoots,
+                shoots,
+                inner.shoots_at.clone(),
+                |index, shoot| index.learn_shoot(&shoot),
+                |index, gone| index.forget_shoot(&gone.name_any()),
+            ),
+            inner.follow(
+                Followed::CredentialsBindings,
+                credentials,
+                Position::new(),
+                |index, binding| index.learn_credentials_binding(&binding),
+                |index, gone| index.forget_binding(BindingRef::Credentials(gone.name_any())),
+            ),
+            inner.follow(
+                Followed::SecretBindings,
+                secret_bindings,
+                Position::new(),
+                |index, binding| index.learn_secret_binding(&binding),
+                |index, gone| index.forget_binding(BindingRef::Secret(gone.name_any())),
+            ),
+            inner.follow_secrets(),
+        );
+    }
+}
+
+impl Inner {
+    pub(super) fn policy(&self) -> Arc<Policy> {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn index(&self) -> MutexGuard<'_, Index> {
+        // Whoever panicked held it between two complete changes.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, task: Task) {
+        self.queue.add(task);
+    }
+
+    fn enqueue_all(&self) {
+        for (account, _) in self.index().entries() {
+            self.queue.add(Task::Account(account.clone()));
+        }
+        self.enqueue_requests();
+    }
+
+    fn enqueue_requests(&self) {
+        for (name, _) in self.index().requests() {
+            self.queue.add(Task::Request(name.clone()));
+        }
+    }
+
+    /// Serves those who wait for a pool, as far as there are accounts.
+    async fn look_at_pool(&self, pool: &PoolKey) -> Result<Outcome, Trouble> {
+        for (_, request, _) in self.ledger.waiting(pool).await? {
+            let name = super::RequestName { namespace: request.namespace, name: request.name };
+            self.queue.add(Task::Request(name));
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Becomes the leader in the ledger too, once the ledger fits the garden.
+    async fn begin_when_possible(&self) -> Term {
+        let mut changed = self.changed.subscribe();
+        while !self.index().is_complete() {
+            // The sender lives as long as we do.
+            let _ = changed.changed().await;
+        }
+        loop {
+            let trouble = match self.begin().await {
+                Ok(term) => {
+                    self.halted.send_replace(None);
+                    return term;
+                }
+                Err(trouble) => trouble,
+            };
+            let waits_for_a_person =
+                matches!(&trouble, Trouble::Term(TermError::Foreign { .. } | TermError::Old { .. }));
+            let wait = if waits_for_a_person { TERM_RETRY } else { Duration::from_secs(1) };
+            tracing::error!(%trouble, "nothing is handed out");
+            self.halted.send_replace(Some(trouble.to_string()));
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    async fn follow<S: Source>(
+        &self,
+        what: Followed,
+        source: S,
+        position: Position,
+        learn: impl Fn(&mut Index, S::Item) -> Vec<Task>,
+        forget: impl Fn(&mut Index, S::Item) -> Vec<Task>,
+    ) {
+        self.follow_labelled(what, source, None, position, learn, forget).await;
+    }
+
+    async fn follow_labelled<S: Source>(
+        &self,
+        what: Followed,
+        source: S,
+        labels: Option<String>,
+        position: Position,
+        learn: impl Fn(&mut Index, S::Item) -> Vec<Task>,
+        forget: impl Fn(&mut Index, S::Item) -> Vec<Task>,
+    ) {
+        follow(source, labels, position, |seen| {
+            let mut index = self.index();
+            let tasks = match seen {
+                Seen::Restarted => {
+                    index.restart(what);
+                    Vec::new()
+                }
+                Seen::Applied(object) => learn(&mut index, object),
+                Seen::Deleted(object) => forget(&mut index, object),
+                Seen::Listed => index.listed(what),
+                Seen::Unreadable(name, why) => {
+                    tracing::warn!(?what, name, why, "an object cannot be read; it is left alone");
+                    Vec::new()
+                }
+            };
+            drop(index);
+            tasks.into_iter().for_each(|task| self.queue.add(task));
+            self.changed.send_modify(|count| *count += 1);
+        })
+        .await;
+    }
+
+    /// Secrets are followed only where the pool is made of them, and then only their metadata.
+    async fn follow_secrets(&self) {
+        if self.settings.binding_kind != BindingKind::Secret {
+            return pending().await;
+        }
+        let secrets: Api<Secret> = Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
+        let in_the_pool = Some(self.settings.labels.hyperscaler_type.clone());
+        self.follow_labelled(
+            Followed::Secrets,
+            MetadataOf(secrets),
+            in_the_pool,
+            Position::new(),
+            |index, secret| index.learn_secret(&secret.metadata),
+            |index, gone| index.forget_secret(&gone.name_any()),
+        )
+        .await;
+    }
+}

@@ -1,0 +1,45 @@
+//! Why a look at something did not come to its end.
+
+use super::TermError;
+use crate::{
+    ledger::LedgerError,
+    runtime::{call::CallError, queue::Outcome},
+};
+
+/// Why a look at something did not come to its end. It is looked at again.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// An API server.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The ledger does not fit the garden.
+    #[error(transparent)]
+    Term(#[from] TermError),
+    /// The cache has not caught up with what a destructive step has to know.
+    #[error("the cache of Shoots has not come to version {0} yet")]
+    Behind(u64),
+}
+
+impl Trouble {
+    /// One of a few words, for metrics.
+    pub fn category(&self) -> &'static str {
+        match self {
+            Self::Call(error) => error.category(),
+            Self::Ledger(error) => error.category(),
+            Self::Term(_) => "ledger-identity",
+            Self::Behind(_) => "behind",
+        }
+    }
+
+    /// When to look again. Somebody else being faster is no failure.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Call(error) if error.is_conflict() => Outcome::Again,
+            Self::Ledger(LedgerError::Changed { .. }) => Outcome::Again,
+            _ => Outcome::Failed,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Every call to an API server that is not a watch. Writes carry the version, and where an object could be another one by
+//! now the UID, that they were decided on.
+
+use super::{PoolEntry, Trouble, run::Inner};
+use crate::runtime::call::call;
+use allotment_api::{
+    gardener::{CredentialsBinding, SecretBinding, Shoot},
+    kyma::{BindingKind, SubscriptionRequest},
+    names::annotation,
+};
+use allotment_core::pool::{AccountName, Progress, Tenant};
+use k8s_openapi::api::core::v1::Secret;
+use kube::{
+    Api, Resource, ResourceExt,
+    api::{ListParams, ObjectMeta, PartialObjectMeta, Patch, PatchParams, PostParams},
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt::Debug;
+
+impl Inner {
+    /// Says how far a request is, if its status does not say so already. Returns whether it had to.
+    pub(super) async fn publish(
+        &self,
+        request: &SubscriptionRequest,
+        progress: &Progress,
+    ) -> Result<bool, Trouble> {
+        let before = request.status.as_ref();
+        let after = progress.status(before, request.metadata.generation, self.clock.now());
+        if before == Some(&after) {
+            return Ok(false);
+        }
+        let mut fields = json!(after);
+        // A merge patch takes away only what it names.
+        for gone in fields_of(before).filter(|field| fields.get(field).is_none()).collect::<Vec<_>>() {
+            fields[gone] = Value::Null;
+        }
+        let patch = json!({ "metadata": identity(&request.metadata), "status": fields });
+        let (name, api) = (request.name_any(), self.requests_in(request));
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        call(
+            || format!("write the status of SubscriptionRequest {name}"),
+            api.patch_status(&name, &params, &patch),
+        )
+        .await?;
+        Ok(true)
+    }
+
+    pub(super) async fn write_finalizers(
+        &self,
+        request: &SubscriptionRequest,
+        finalizers: &[String],
+    ) -> Result<SubscriptionRequest, Trouble> {
+        let mut metadata = identity(&request.metadata);
+        metadata["finalizers"] = json!(finalizers);
+        let patch = json!({ "metadata": metadata });
+        let (name, api) = (request.name_any(), self.requests_in(request));
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        let written = call(
+            || format!("write the finalizers of SubscriptionRequest {name}"),
+            api.patch(&name, &params, &patch),
+        );
+        Ok(written.await?)
+    }
+
+    fn requests_in(&self, request: &SubscriptionRequest) -> Api<SubscriptionRequest> {
+        Api::namespaced(self.control_plane.clone(), &request.namespace().unwrap_or_default())
+    }
+
+    pub(super) async fn write_tenant(
+        &self,
+        account: &AccountName,
+        entry: &PoolEntry,
+        tenant: &Tenant,
+    ) -> Result<(), Trouble> {
+        let labels = json!({ "labels": { &self.settings.labels.tenant_name: tenant } });
+        self.write_entry(account, entry, labels).await
+    }
+
+    pub(super) async fn write_dirty(&self, account: &AccountName, entry: &PoolEntry) -> Result<(), Trouble> {
+        self.write_entry(account, entry, json!({ "labels": { &self.settings.labels.dirty: "true" } })).await
+    }
+
+    pub(super) async fn write_quarantine(
+        &self,
+        account: &AccountName,
+        entry: &PoolEntry,
+        why: Option<&str>,
+    ) -> Result<(), Trouble> {
+        self.write_entry(account, entry, json!({ "annotations": { annotation::QUARANTINE: why } })).await
+    }
+
+    /// Changes the metadata of an entry, if it is still as it was.
+    async fn write_entry(
+        &self,
+        account: &AccountName,
+        entry: &PoolEntry,
+        change: Value,
+    ) -> Result<(), Trouble> {
+        let mut metadata = json!({ "resourceVersion": entry.version, "uid": entry.uid });
+        if let (Some(all), Value::Object(change)) = (metadata.as_object_mut(), change) {
+            all.extend(change);
+        }
+        let patch = json!({ "metadata": metadata });
+        match self.settings.binding_kind {
+            BindingKind::CredentialsBinding => {
+                self.patch_metadata::<CredentialsBinding>(account, &patch).await
+            }
+            BindingKind::SecretBinding => self.patch_metadata::<SecretBinding>(account, &patch).await,
+            BindingKind::Secret => self.patch_metadata::<Secret>(account, &patch).await,
+        }
+    }
+
+    async fn patch_metadata<K>(&self, account: &AccountName, patch: &Value) -> Result<(), Trouble>
+    where
+        K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
+            + Clone
+            + Debug
+            + DeserializeOwned,
+    {
+        let api: Api<K> = self.in_the_garden();
+        let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+        let written = api.patch_metadata(account.as_str(), &params, &patch);
+        call(|| format!("label {} {account}", K::kind(&())), written).await?;
+        Ok(())
+    }
+
+    /// An entry as it is now; none if it is gone.
+    pub(super) async fn read_entry(&self, account: &AccountName) -> Result<Option<PoolEntry>, Trouble> {
+        let metadata = match self.settings.binding_kind {
+            BindingKind::CredentialsBinding => self.read_metadata::<CredentialsBinding>(account).await?,
+            BindingKind::SecretBinding => self.read_metadata::<SecretBinding>(account).await?,
+            BindingKind::Secret => self.read_metadata::<Secret>(account).await?,
+        };
+        Ok(metadata.map(|metadata| self.index().read_entry(account, &metadata)))
+    }
+
+    async fn read_metadata<K>(&self, account: &AccountName) -> Result<Option<ObjectMeta>, Trouble>
+    where
+        K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
+            + Clone
+            + Debug
+            + DeserializeOwned,
+    {
+        let api: Api<K> = self.in_the_garden();
+        let found = api.get_metadata_opt(account.as_str());
+        let found: Option<PartialObjectMeta<K>> =
+            call(|| format!("read {} {account}", K::kind(&())), found).await?;
+        Ok(found.map(|object| object.metadata))
+    }
+
+    /// A version that the newest Shoot of now is not newer than.
+    pub(super) async fn newest_shoot_version(&self) -> Result<u64, Trouble> {
+        let api: Api<Shoot> = self.in_the_garden();
+        let params = ListParams::default().limit(1);
+        let list =
+            call(|| "ask for the newest version of Shoots".to_owned(), api.list_metadata(&params)).await?;
+        Ok(list.metadata.resource_version.and_then(|version| version.parse().ok()).unwrap_or(u64::MAX))
+    }
+
+    /// The name that goes into a Shoot. Gardener takes only CredentialsBindings for new ones: where the pool is made of
+    /// something else, the one on the same Secret is found or made.
+    pub(super) async fn binding_for(&self, account: &AccountName) -> Result<String, Trouble> {
+        if self.settings.binding_kind == BindingKind::CredentialsBinding {
+            return Ok(account.to_string());
+        }
+        if let Some(binding) = self.index().credentials_binding_for(account) {
+            return Ok(binding);
+        }
+        let Some((namespace, name)) = self.index().secret_of(account) else { return Ok(account.to_string()) };
+        let provider = self.index().provider_of(account);
+        let binding = serde_json::from_value(json!({
+            "apiVersion": "security.gardener.cloud/v1alpha1",
+            "kind": "CredentialsBinding",
+            "metadata": { "name": account },
+            "provider": { "type": provider },
+            "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "name": name, "namespace": namespace },
+        }));
+        // It is made of strings of ours only.
+        let Ok(binding) = binding else { return Ok(account.to_string()) };
+        let api: Api<CredentialsBinding> = self.in_the_garden();
+        let params = PostParams::default();
+        match call(|| format!("create CredentialsBinding {account}"), api.create(&params, &binding)).await {
+            Err(error) if error.is_already_there() => (),
+            result => drop(result?),
+        }
+        Ok(account.to_string())
+    }
+
+    fn in_the_garden<K>(&self) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
+    {
+        Api::namespaced(self.garden.clone(), &self.settings.garden_namespace)
+    }
+}
+
+/// What makes a write conditional on the object being this one, and as it was.
+fn identity(metadata: &ObjectMeta) -> Value {
+    json!({ "uid": metadata.uid, "resourceVersion": metadata.resource_version })
+}
+
+fn fields_of<T: serde::Serialize>(value: Option<&T>) -> impl Iterator<Item = String> + use<T> {
+    let fields = value.map(|value| json!(value)).and_then(|value| value.as_object().cloned());
+    fields.into_iter().flatten().map(|(name, _)| name)
+}

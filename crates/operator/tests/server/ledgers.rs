@@ -1,0 +1,120 @@
+//! Lost, old and foreign ledgers, killed operators, and two at once.
+
+use super::stage::{Stage, until};
+use allotment_api::kyma::SubscriptionPhase;
+use allotment_core::pool::AccountName;
+use allotment_operator::ledger::{Ledger, Place};
+use allotment_testing::{Landscape, Outcome, Postgres};
+use futures::future::try_join_all;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+use std::time::Duration;
+
+fn place(stage: &Stage) -> Place {
+    Place { garden: "test".to_owned(), project: stage.plot.garden_namespace.clone() }
+}
+
+pub async fn another_ledger_is_noticed(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a", "b"], json!({ "hyperscalerType": "aws" })).await?;
+    let first = stage.start();
+    stage.ask("r", "ga-1").await?;
+    stage.bound("r").await?;
+    drop(first);
+    let other = Ledger::open("sqlite::memory:", place(&stage)).await?;
+    let second = stage.start_with("two", &other);
+    stage.ask("next", "ga-2").await?;
+    let halted =
+        until("it halts", async || second.operator.halted().borrow().clone().ok_or(String::new())).await?;
+    assert!(halted.contains("ledger rebuild"), "{halted}");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(stage.held_by("ga-2").await?.is_empty());
+    drop(second);
+    let _third = stage.start();
+    stage.bound("next").await?;
+    Ok(())
+}
+
+pub async fn an_old_ledger_is_noticed(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a"], json!({ "hyperscalerType": "aws" })).await?;
+    let first = stage.start();
+    stage.ask("r", "ga-1").await?;
+    stage.bound("r").await?;
+    drop(first);
+    let maps: Api<ConfigMap> = Api::namespaced(landscape.garden.clone(), &stage.plot.garden_namespace);
+    let later = json!({ "data": { "epoch": "77" } });
+    maps.patch("allotment-ledger", &PatchParams::default(), &Patch::Merge(&later)).await?;
+    let second = stage.start();
+    let halted =
+        until("it halts", async || second.operator.halted().borrow().clone().ok_or(String::new())).await?;
+    assert!(halted.contains("old backup"), "{halted}");
+    Ok(())
+}
+
+pub async fn an_empty_ledger_beside_a_used_pool_is_rebuilt(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?.with_limit(2);
+    stage.accounts(&["a", "b", "c"], json!({ "hyperscalerType": "aws" })).await?;
+    let first = stage.start();
+    for name in ["r1", "r2", "r3"] {
+        stage.ask(name, "ga-1").await?;
+        stage.bound(name).await?;
+    }
+    drop(first);
+    let maps: Api<ConfigMap> = Api::namespaced(landscape.garden.clone(), &stage.plot.garden_namespace);
+    maps.delete("allotment-ledger", &Default::default()).await?;
+    let empty = Ledger::open("sqlite::memory:", place(&stage)).await?;
+    let _second = stage.start_with("two", &empty);
+    stage.ask("r4", "ga-1").await?;
+    assert_eq!(stage.bound("r4").await?, "b", "the counts are known again");
+    let row = empty.account(&AccountName::new("a")).await?.unwrap();
+    assert_eq!(row.assignments.len(), 2);
+    Ok(())
+}
+
+pub async fn a_killed_operator_is_resumed(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?.with_limit(1);
+    let names: Vec<String> = (0..12).map(|number| format!("a{number:02}")).collect();
+    stage
+        .accounts(&names.iter().map(String::as_str).collect::<Vec<_>>(), json!({ "hyperscalerType": "aws" }))
+        .await?;
+    let requests: Vec<String> = (0..12).map(|number| format!("r{number}")).collect();
+    try_join_all(requests.iter().map(|name| stage.ask(name, "ga-1"))).await?;
+    for pause in 0..40_u64 {
+        let running = stage.start();
+        tokio::time::sleep(Duration::from_millis(5 * pause % 97)).await;
+        drop(running);
+    }
+    let _last = stage.start();
+    let mut bound = try_join_all(requests.iter().map(|name| stage.bound(name))).await?;
+    bound.sort();
+    assert_eq!(bound, names, "each has its own");
+    Ok(())
+}
+
+pub async fn two_operators_on_one_postgres_claim_once(landscape: Landscape) -> Outcome {
+    let postgres = Postgres::start()?;
+    let url = postgres.database()?;
+    let stage = Stage::new(&landscape).await?.with_limit(3);
+    stage.accounts(&["a", "b", "c", "d", "e", "f"], json!({ "hyperscalerType": "aws" })).await?;
+    let [one, two] = [Ledger::open(&url, place(&stage)).await?, Ledger::open(&url, place(&stage)).await?];
+    let _running = [stage.start_with_lease("one", &one), stage.start_with_lease("two", &two)];
+    let names: Vec<String> = (0..12).map(|number| format!("r{number}")).collect();
+    try_join_all(names.iter().map(|name| stage.ask(name, "ga-1"))).await?;
+    let bound = try_join_all(names.iter().map(|name| stage.bound(name))).await?;
+    assert_eq!(stage.held_by("ga-1").await?.len(), 4);
+    for account in ["a", "b", "c", "d"] {
+        assert_eq!(bound.iter().filter(|name| *name == account).count(), 3, "{bound:?}");
+    }
+    stage.ask("other", "ga-2").await?;
+    stage.bound("other").await?;
+    stage.ask("third", "ga-3").await?;
+    stage.bound("third").await?;
+    stage.ask("fourth", "ga-4").await?;
+    stage.in_phase("fourth", SubscriptionPhase::Waiting).await?;
+    Ok(())
+}

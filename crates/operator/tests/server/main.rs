@@ -1,0 +1,39 @@
+//! What the operators do on API servers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+
+mod claims;
+mod ledgers;
+mod releases;
+mod stage;
+
+use allotment_testing::{case, run};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    run(vec![
+        case!(claims::fifty_first_requests_of_one_tenant_claim_one_account),
+        case!(claims::a_limit_is_filled_and_never_passed),
+        case!(claims::a_plan_goes_where_its_rule_says),
+        case!(claims::shared_accounts_are_filled_evenly),
+        case!(claims::what_cannot_be_granted_is_denied),
+        case!(claims::an_empty_pool_makes_wait_and_a_new_account_is_taken_within_a_second),
+        case!(claims::entries_that_no_pool_wants_are_left_alone),
+        case!(claims::an_account_that_somebody_else_takes_is_let_go),
+        case!(claims::new_rules_decide_again_about_what_was_denied),
+        case!(claims::a_pool_of_secrets_works_the_same),
+        case!(claims::a_pool_of_secret_bindings_works_the_same),
+        case!(releases::the_last_cluster_makes_an_account_dirty),
+        case!(releases::a_request_holds_its_account_while_its_shoot_lives),
+        case!(releases::foreign_shoots_keep_an_account),
+        case!(releases::free_while_reusing_never_dirties_a_used_account),
+        case!(releases::a_cleaned_account_is_used_again),
+        case!(releases::a_cleaned_account_with_a_shoot_is_put_in_quarantine),
+        case!(releases::a_request_whose_finalizer_was_removed_gives_back),
+        case!(releases::refused_credentials_put_an_account_in_quarantine),
+        case!(ledgers::another_ledger_is_noticed),
+        case!(ledgers::an_old_ledger_is_noticed),
+        case!(ledgers::an_empty_ledger_beside_a_used_pool_is_rebuilt),
+        case!(ledgers::a_killed_operator_is_resumed),
+        case!(ledgers::two_operators_on_one_postgres_claim_once),
+    ])
+}

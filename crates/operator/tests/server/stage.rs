@@ -1,0 +1,275 @@
+//! A plot with a pool, and operators on it.
+
+use allotment_api::{
+    gardener::{CredentialsBinding, Shoot},
+    kyma::{BindingKind, Provider, SubscriptionPhase, SubscriptionRequest},
+    names::label,
+};
+use allotment_core::{
+    pool::{LabelKeys, Limit, MultiAccount},
+    rules,
+};
+use allotment_operator::{
+    ledger::{Ledger, Place},
+    metrics::Metrics,
+    runtime::clock::Clock,
+    subscription::{Operator, Parts, Policy, Settings},
+};
+use allotment_testing::{Landscape, Plot};
+use kube::{
+    Api, ResourceExt,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::{task::JoinHandle, time::Instant};
+
+pub type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// Seed 001's rules, and one for each plan that they leave out.
+pub const RULES: &str = "rule: [aws, 'aws(PR=cf-eu11) -> EU', azure, 'azure(PR=cf-ch20) -> EU', gcp, 'gcp(PR=cf-sa30) -> PR', \
+    trial -> S, 'sap-converged-cloud -> HR, S', azure_lite, preview, free]";
+
+/// A plot with a pool.
+pub struct Stage {
+    pub plot: Plot,
+    pub ledger: Ledger,
+    pub kind: BindingKind,
+    pub multi_account: MultiAccount,
+    pub cap: Option<u32>,
+}
+
+/// An operator that ends with its handle.
+pub struct Running {
+    pub operator: Operator,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Stage {
+    pub async fn new(landscape: &Landscape) -> Result<Self, Fault> {
+        landscape.install_crds().await?;
+        let plot = landscape.plot_without_gardenlet().await?;
+        let place = Place { garden: "test".to_owned(), project: plot.garden_namespace.clone() };
+        let ledger = Ledger::open("sqlite::memory:", place).await?;
+        Ok(Self {
+            plot,
+            ledger,
+            kind: BindingKind::default(),
+            multi_account: MultiAccount::default(),
+            cap: None,
+        })
+    }
+
+    /// Every tenant may have several accounts, with this many clusters each.
+    pub fn with_limit(mut self, limit: u32) -> Self {
+        let limits = BTreeMap::from([("default".to_owned(), Limit(limit))]);
+        self.multi_account = MultiAccount { allowed_global_accounts: vec!["*".to_owned()], limits };
+        self
+    }
+
+    /// Puts accounts with these names into the pool.
+    pub async fn accounts(&self, names: &[&str], labels: Value) -> Result<(), Fault> {
+        for name in names {
+            self.plot.add_account(name, Provider::Aws, labels.clone()).await?;
+        }
+        Ok(())
+    }
+
+    pub fn settings(&self, identity: &str) -> Settings {
+        Settings {
+            garden_namespace: self.plot.garden_namespace.clone(),
+            request_namespace: Some(self.plot.namespace.clone()),
+            lease_namespace: self.plot.namespace.clone(),
+            identity: identity.to_owned(),
+            binding_kind: self.kind,
+            labels: LabelKeys::default(),
+            workers: 4,
+        }
+    }
+
+    pub fn policy(&self, text: &str) -> Policy {
+        let options = rules::Options { enabled_plans: Some(Vec::new()), ..rules::Options::default() };
+        let loaded = rules::load(text, &options);
+        let rules = loaded.rules.unwrap_or_else(|| panic!("{:?}", loaded.findings));
+        Policy { rules: Arc::new(rules), multi_account: self.multi_account.clone(), cap: self.cap }
+    }
+
+    /// An operator, not started.
+    pub fn operator(&self, identity: &str, ledger: &Ledger) -> Operator {
+        Operator::new(Parts {
+            control_plane: self.plot.landscape.control_plane.clone(),
+            garden: self.plot.landscape.garden.clone(),
+            ledger: ledger.clone(),
+            settings: self.settings(identity),
+            policy: self.policy(RULES),
+            clock: Clock::system(),
+            metrics: Metrics::new(),
+        })
+    }
+
+    /// An operator at work, on the stage's own ledger, without a Lease.
+    pub fn start(&self) -> Running {
+        self.start_with("one", &self.ledger)
+    }
+
+    pub fn start_with(&self, identity: &str, ledger: &Ledger) -> Running {
+        let operator = self.operator(identity, ledger);
+        let task = tokio::spawn({
+            let operator = operator.clone();
+            async move { operator.run_as_leader().await }
+        });
+        Running { operator, task }
+    }
+
+    /// An operator that works only while it holds the Lease.
+    pub fn start_with_lease(&self, identity: &str, ledger: &Ledger) -> Running {
+        let operator = self.operator(identity, ledger);
+        let task = tokio::spawn({
+            let operator = operator.clone();
+            async move { operator.run().await }
+        });
+        Running { operator, task }
+    }
+
+    pub fn requests(&self) -> Api<SubscriptionRequest> {
+        Api::namespaced(self.plot.landscape.control_plane.clone(), &self.plot.namespace)
+    }
+
+    pub fn bindings(&self) -> Api<CredentialsBinding> {
+        Api::namespaced(self.plot.landscape.garden.clone(), &self.plot.garden_namespace)
+    }
+
+    /// Asks for an account for this tenant.
+    pub async fn ask(&self, name: &str, tenant: &str) -> Result<SubscriptionRequest, Fault> {
+        self.ask_with(name, json!({ "provider": "aws", "subscriptionSelector": tenant })).await
+    }
+
+    pub async fn ask_with(&self, name: &str, spec: Value) -> Result<SubscriptionRequest, Fault> {
+        let request = serde_json::from_value(json!({
+            "apiVersion": "control-plane.kyma-project.io/v1alpha1",
+            "kind": "SubscriptionRequest",
+            "metadata": { "name": name },
+            "spec": spec,
+        }))?;
+        Ok(self.requests().create(&PostParams::default(), &request).await?)
+    }
+
+    pub async fn delete(&self, name: &str) -> Result<(), Fault> {
+        self.requests().delete(name, &DeleteParams::default()).await?;
+        Ok(())
+    }
+
+    /// Waits until a request is in this phase.
+    pub async fn in_phase(&self, name: &str, phase: SubscriptionPhase) -> Result<SubscriptionRequest, Fault> {
+        self.request_that(name, &format!("is {phase:?}"), |request| {
+            request.status.as_ref().and_then(|status| status.phase) == Some(phase)
+        })
+        .await
+    }
+
+    /// Waits until a request has an account, and returns the binding's name.
+    pub async fn bound(&self, name: &str) -> Result<String, Fault> {
+        let request = self.in_phase(name, SubscriptionPhase::Bound).await?;
+        Ok(request.status.unwrap().gardener_secret_name.unwrap())
+    }
+
+    pub async fn request_that(
+        &self,
+        name: &str,
+        what: &str,
+        is: impl Fn(&SubscriptionRequest) -> bool,
+    ) -> Result<SubscriptionRequest, Fault> {
+        let api = self.requests();
+        until(&format!("request {name} {what}"), async || {
+            let request = api.get(name).await.map_err(|error| error.to_string())?;
+            if is(&request) { Ok(request) } else { Err(format!("{:?}", request.status)) }
+        })
+        .await
+    }
+
+    pub async fn gone(&self, name: &str) -> Result<(), Fault> {
+        let api = self.requests();
+        until(&format!("request {name} is gone"), async || match api.get_opt(name).await {
+            Ok(None) => Ok(()),
+            other => Err(format!("{other:?}")),
+        })
+        .await
+    }
+
+    /// Waits until the labels of a binding are what is waited for.
+    pub async fn labelled(&self, account: &str, key: &str, value: Option<&str>) -> Result<(), Fault> {
+        let api = self.bindings();
+        until(&format!("binding {account} has {key}={value:?}"), async || {
+            let binding = api.get(account).await.map_err(|error| error.to_string())?;
+            let found = binding.labels().get(key).map(String::as_str);
+            if found == value {
+                Ok(())
+            } else {
+                Err(format!("{:?} {:?}", binding.labels(), binding.annotations()))
+            }
+        })
+        .await
+    }
+
+    pub async fn label(&self, account: &str, labels: Value) -> Result<(), Fault> {
+        let patch = json!({ "metadata": { "labels": labels } });
+        self.bindings().patch(account, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+        Ok(())
+    }
+
+    /// The accounts that carry a tenant's name.
+    pub async fn held_by(&self, tenant: &str) -> Result<Vec<String>, Fault> {
+        let bindings = self.bindings().list(&Default::default()).await?;
+        let held = bindings
+            .iter()
+            .filter(|binding| binding.labels().get("tenantName").is_some_and(|name| name == tenant));
+        Ok(held.map(ResourceExt::name_any).collect())
+    }
+
+    /// A Shoot on a binding, for a request or for nobody.
+    pub async fn shoot(
+        &self,
+        name: &str,
+        binding: &str,
+        request: Option<&SubscriptionRequest>,
+    ) -> Result<Shoot, Fault> {
+        let mut shoot: Value =
+            serde_saphyr::from_str(include_str!("../../../../landscape/manifests/shoots/aws.yaml"))?;
+        shoot["metadata"] = json!({ "name": name, "namespace": self.plot.garden_namespace });
+        if let Some(request) = request {
+            shoot["metadata"]["labels"] = json!({ label::SUBSCRIPTION_REQUEST: request.uid().unwrap() });
+        }
+        shoot["spec"]["credentialsBindingName"] = json!(binding);
+        let shoot: Shoot = serde_json::from_value(shoot)?;
+        Ok(self.plot.shoots().create(&PostParams::default(), &shoot).await?)
+    }
+
+    pub async fn delete_shoot(&self, name: &str) -> Result<(), Fault> {
+        let confirm =
+            json!({ "metadata": { "annotations": { "confirmation.gardener.cloud/deletion": "true" } } });
+        let shoots = self.plot.shoots();
+        shoots.patch(name, &PatchParams::default(), &Patch::Merge(&confirm)).await?;
+        shoots.delete(name, &DeleteParams::default()).await?;
+        Ok(())
+    }
+}
+
+/// Tries, twenty times a second for half a minute.
+pub async fn until<T>(what: &str, attempt: impl AsyncFn() -> Result<T, String>) -> Result<T, Fault> {
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        match attempt().await {
+            Ok(value) => return Ok(value),
+            Err(last) if Instant::now() > end => {
+                return Err(format!("{what}: not in 30 s; last seen: {last}").into());
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
