@@ -145,8 +145,8 @@ impl Operator {
         let metrics = &self.0.metrics;
         tokio::select! {
             biased;
-            () = self.follow_all() => (),
-            () = candidate.lead(|| self.serve()) => (),
+            () = Box::pin(self.follow_all()) => (),
+            () = Box::pin(candidate.lead(|| Box::pin(self.serve()))) => (),
             () = async { while leading.changed().await.is_ok() { metrics.leads(CONTROLLER, *leading.borrow()); } } => (),
         }
     }
@@ -155,8 +155,8 @@ impl Operator {
     pub async fn run_as_leader(&self) {
         tokio::select! {
             biased;
-            () = self.follow_all() => (),
-            () = self.serve() => (),
+            () = Box::pin(self.follow_all()) => (),
+            () = Box::pin(self.serve()) => (),
         }
     }
 
