@@ -45,7 +45,7 @@ pub async fn resident_bytes_of(objects: u32) -> Outcome<u64> {
 }
 
 /// What this process has in memory, as Linux tells it.
-fn resident_bytes() -> Outcome<u64> {
+pub(super) fn resident_bytes() -> Outcome<u64> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("there is no VmRSS")?;
     let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse()?;

@@ -4,6 +4,7 @@
 //! the same machine, or a bound that the value has to stay below. Clients of the embedded server call it in this process,
 //! as tests do; clients of the real one go over TLS, as they must.
 
+mod claims;
 mod definitions;
 mod fan_out;
 mod lists;
@@ -76,14 +77,17 @@ pub enum Part {
     FanOut,
     /// The life of a Shoot.
     Shoots,
+    /// Handing out accounts.
+    Claims,
 }
 
 impl Part {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Definitions,
         Self::Rules,
         Self::Memory,
+        Self::Claims,
         Self::StartUp,
         Self::Creates,
         Self::Status,
@@ -106,11 +110,12 @@ impl Part {
             Self::List => "list",
             Self::FanOut => "fan-out",
             Self::Shoots => "shoots",
+            Self::Claims => "claims",
         }
     }
 
     const fn needs_servers(self) -> bool {
-        !matches!(self, Self::Definitions | Self::Rules | Self::Memory)
+        !matches!(self, Self::Definitions | Self::Rules | Self::Memory | Self::Claims)
     }
 }
 
@@ -127,6 +132,7 @@ pub async fn run(parts: &[Part], remember: &[OsString], progress: impl Fn(&str))
         measures.extend(match part {
             Part::Definitions => definitions::measure()?,
             Part::Rules => rules::measure()?,
+            Part::Claims => claims::measure(&progress).await?,
             _ => memory::measure(remember).await?,
         });
     }
@@ -158,7 +164,7 @@ async fn compare(
             Part::List => vec![lists::measure(&sides).await?],
             Part::FanOut => vec![fan_out::measure(&sides).await?],
             Part::Shoots => shoots::measure(real).await?,
-            Part::Definitions | Part::Rules | Part::Memory => Vec::new(),
+            Part::Definitions | Part::Rules | Part::Memory | Part::Claims => Vec::new(),
         });
     }
     sides.tidy().await?;

@@ -1,6 +1,6 @@
 //! The worked examples of seeds 000 and 002, with their numbers, and what else the decision promises.
 
-use super::*;
+use super::super::*;
 
 fn pool() -> PoolKey {
     PoolKey { hyperscaler_type: "aws".to_owned(), shared: false, eu_access: false }

@@ -1,0 +1,3 @@
+mod decisions;
+mod steps;
+mod wanted;

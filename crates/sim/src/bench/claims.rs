@@ -1,0 +1,310 @@
+//! What handing out an account costs, with small and large pools.
+//!
+//! On the embedded servers: the 100,000s would take the real ones longer than anybody waits, and what is measured is the
+//! operator. Today's broker lists every Shoot for a shared account: 35 MB for 2,000 of them (its authors' figure).
+
+use super::{Measure, Outcome, memory::resident_bytes};
+use allotment_api::{
+    crds,
+    kyma::{BindingKind, SubscriptionPhase, SubscriptionRequest},
+};
+use allotment_apiserver::{ApiServer, auth::User};
+use allotment_core::{
+    pool::{LabelKeys, MultiAccount},
+    rules,
+};
+use allotment_garden::embedded::EmbeddedGarden;
+use allotment_operator::{
+    ledger::{Ledger, Place},
+    metrics::Metrics,
+    runtime::clock::Clock,
+    subscription::{Operator, Parts, Policy, Settings},
+};
+use futures::{StreamExt, TryStreamExt, stream};
+use http_body::Body as _;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{
+    Api, Client,
+    api::{DynamicObject, PostParams, WatchEvent, WatchParams},
+    client::Body,
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::Instant,
+};
+use tower::Service;
+
+const GARDEN: &str = "garden-kyma";
+
+/// Accounts and Shoots.
+const SIZES: [(u32, u32); 3] = [(1_000, 2_000), (10_000, 2_000), (100_000, 100_000)];
+
+/// How many claims one after the other, and how many at once.
+const ONE_BY_ONE: u32 = 200;
+const AT_ONCE: u32 = 500;
+
+/// Finalizer, binding, status: nothing can be claimed with less. Events come on top.
+const FEWEST_CALLS: f64 = 3.0;
+
+/// Objects are put in so many at a time.
+const CONCURRENCY: usize = 16;
+
+pub(super) async fn measure(progress: &impl Fn(&str)) -> Outcome<Vec<Measure>> {
+    let mut measures = Vec::new();
+    for (accounts, shoots) in SIZES {
+        progress(&format!("claims from {accounts} accounts beside {shoots} Shoots"));
+        measures.extend(Pool::fill(accounts, shoots).await?.measure().await?);
+    }
+    Ok(measures)
+}
+
+/// A garden with a pool.
+struct Pool {
+    garden: EmbeddedGarden,
+    accounts: u32,
+    shoots: u32,
+}
+
+impl Pool {
+    async fn fill(accounts: u32, shoots: u32) -> Outcome<Self> {
+        let garden = EmbeddedGarden::new()?;
+        let definitions: Api<CustomResourceDefinition> = Api::all(client(&garden.control_plane));
+        for definition in crds::all() {
+            definitions.create(&PostParams::default(), &definition).await?;
+        }
+        let this = Self { garden, accounts, shoots };
+        let make = |kind: &'static str, count: u32, object: fn(u32) -> Value| {
+            let api = this.api(kind);
+            async move {
+                let objects = stream::iter(0..count).map(|number| create(&api, object(number)));
+                objects.buffer_unordered(CONCURRENCY).try_collect::<Vec<()>>().await
+            }
+        };
+        make("Secret", accounts, |number| json!({ "metadata": { "name": account(number) } })).await?;
+        make("CredentialsBinding", accounts, binding).await?;
+        make("Shoot", shoots, shoot).await?;
+        Ok(this)
+    }
+
+    fn api(&self, kind: &str) -> Api<DynamicObject> {
+        let gvk = match kind {
+            "Secret" => GroupVersionKind::gvk("", "v1", kind),
+            "CredentialsBinding" => GroupVersionKind::gvk("security.gardener.cloud", "v1alpha1", kind),
+            _ => GroupVersionKind::gvk("core.gardener.cloud", "v1beta1", kind),
+        };
+        Api::namespaced_with(client(&self.garden.garden), GARDEN, &ApiResource::from_gvk(&gvk))
+    }
+
+    async fn measure(self) -> Outcome<Vec<Measure>> {
+        let tally = Arc::new(Tally::default());
+        let before = resident_bytes()?;
+        let operator = self.operator(&tally).await?;
+        let running = tokio::spawn({
+            let operator = operator.clone();
+            async move { operator.run_as_leader().await }
+        });
+        let started = Instant::now();
+        self.claim("warm-up", 1).await?;
+        let (warm, grown) = (started.elapsed(), resident_bytes()?.saturating_sub(before));
+        let mut times = Vec::new();
+        for number in 0..ONE_BY_ONE {
+            let started = Instant::now();
+            self.claim(&format!("one-{number}"), 1).await?;
+            times.push(started.elapsed().as_secs_f64() * 1e3);
+        }
+        times.sort_by(f64::total_cmp);
+        tally.reset();
+        let started = Instant::now();
+        self.claim("many", AT_ONCE).await?;
+        let rate = f64::from(AT_ONCE) / started.elapsed().as_secs_f64();
+        let (calls, bytes) = tally.per(AT_ONCE);
+        running.abort();
+        let of = |what: &str| format!("{what}, {} accounts, {} Shoots", self.accounts, self.shoots);
+        let mut measures = vec![
+            Measure::new(of("claims"), rate, "1/s"),
+            Measure::new(of("claim, p50"), percentile(&times, 50), "ms"),
+            Measure::new(of("claim, p99"), percentile(&times, 99), "ms"),
+            Measure::new(of("calls per claim, against the fewest"), calls, "calls").against(FEWEST_CALLS),
+            Measure::new(of("bytes per claim"), bytes, "bytes"),
+            Measure::new(of("from start to the first claim"), warm.as_secs_f64(), "s"),
+        ];
+        if self.shoots >= 100_000 {
+            let each = grown as f64 / f64::from(self.shoots);
+            measures.push(Measure::new(of("memory per Shoot followed, accounts and all"), each, "bytes"));
+        }
+        Ok(measures)
+    }
+
+    async fn operator(&self, tally: &Arc<Tally>) -> Outcome<Operator> {
+        let counted = |server: &ApiServer| {
+            let inner = server.service(admin());
+            Client::new(Counted { inner, tally: tally.clone() }, "default")
+        };
+        let options =
+            rules::Options { enabled_plans: Some(vec!["aws".to_owned()]), ..rules::Options::default() };
+        let rules = rules::load("rule: [aws]", &options).rules.ok_or("the rules of the benchmark are bad")?;
+        let place = Place { garden: "bench".to_owned(), project: GARDEN.to_owned() };
+        Ok(Operator::new(Parts {
+            control_plane: counted(&self.garden.control_plane),
+            garden: counted(&self.garden.garden),
+            ledger: Ledger::open("sqlite::memory:", place).await?,
+            settings: Settings {
+                garden_namespace: GARDEN.to_owned(),
+                request_namespace: None,
+                lease_namespace: "default".to_owned(),
+                identity: "bench".to_owned(),
+                binding_kind: BindingKind::CredentialsBinding,
+                labels: LabelKeys::default(),
+                workers: 8,
+            },
+            policy: Policy { rules: Arc::new(rules), multi_account: MultiAccount::default(), cap: None },
+            clock: Clock::system(),
+            metrics: Metrics::new(),
+        }))
+    }
+
+    /// So many new tenants ask for an account, all at once; waits until all have one.
+    async fn claim(&self, name: &str, times: u32) -> Outcome<()> {
+        let api: Api<SubscriptionRequest> = Api::default_namespaced(client(&self.garden.control_plane));
+        let version = api.list(&kube::api::ListParams::default().limit(1)).await?.metadata.resource_version;
+        let mut events = pin!(api.watch(&WatchParams::default(), &version.unwrap_or_default()).await?);
+        let made = stream::iter(0..times).map(|number| {
+            let request = json!({
+                "apiVersion": "control-plane.kyma-project.io/v1alpha1",
+                "kind": "SubscriptionRequest",
+                "metadata": { "name": format!("{name}-{number}") },
+                "spec": { "provider": "aws", "subscriptionSelector": format!("{name}-{number}") },
+            });
+            let api = &api;
+            async move { Ok(api.create(&PostParams::default(), &serde_json::from_value(request)?).await?) }
+        });
+        made.buffer_unordered(CONCURRENCY)
+            .try_collect::<Vec<_>>()
+            .await
+            .map_err(|error: Box<dyn std::error::Error + Send + Sync>| error)?;
+        let mut bound = BTreeSet::new();
+        while bound.len() < times as usize {
+            let event = events.try_next().await?.ok_or("the watch ended")?;
+            if let WatchEvent::Modified(request) = event
+                && request.status.is_some_and(|status| status.phase == Some(SubscriptionPhase::Bound))
+            {
+                bound.insert(request.metadata.name);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn account(number: u32) -> String {
+    format!("account-{number:06}")
+}
+
+/// One in ten is somebody's already.
+fn binding(number: u32) -> Value {
+    let mut labels = json!({ "hyperscalerType": "aws" });
+    if number.is_multiple_of(10) {
+        labels["tenantName"] = json!(format!("tenant-{number}"));
+    }
+    json!({
+        "metadata": { "name": account(number), "labels": labels },
+        "provider": { "type": "aws" },
+        "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "name": account(number), "namespace": GARDEN },
+    })
+}
+
+/// Twenty to each account that is somebody's, as far as they go.
+fn shoot(number: u32) -> Value {
+    let mut shoot: Value =
+        serde_saphyr::from_str(include_str!("../../../../landscape/manifests/shoots/aws.yaml"))
+            .unwrap_or_default();
+    shoot["metadata"] = json!({ "name": format!("s-{number:06}") });
+    shoot["spec"]["credentialsBindingName"] = json!(account(number / 20 * 10));
+    shoot
+}
+
+async fn create(api: &Api<DynamicObject>, object: Value) -> Outcome<()> {
+    let object: DynamicObject = serde_json::from_value(object)?;
+    api.create(&PostParams::default(), &object).await?;
+    Ok(())
+}
+
+fn client(server: &ApiServer) -> Client {
+    Client::new(server.service(admin()), "default")
+}
+
+fn admin() -> User {
+    User::new("bench", ["system:masters"])
+}
+
+fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    sorted
+        .get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)))
+        .copied()
+        .unwrap_or_default()
+}
+
+/// Calls and bytes, both ways, but for watches and Events.
+#[derive(Debug, Default)]
+struct Tally {
+    calls: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Tally {
+    fn reset(&self) {
+        self.calls.store(0, Ordering::Relaxed);
+        self.bytes.store(0, Ordering::Relaxed);
+    }
+
+    fn per(&self, times: u32) -> (f64, f64) {
+        let each = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64 / f64::from(times);
+        (each(&self.calls), each(&self.bytes))
+    }
+}
+
+/// A service whose calls are counted.
+#[derive(Clone)]
+struct Counted<S> {
+    inner: S,
+    tally: Arc<Tally>,
+}
+
+impl<S, B> Service<http::Request<Body>> for Counted<S>
+where
+    S: Service<http::Request<Body>, Response = http::Response<B>>,
+    S::Future: Send + 'static,
+    B: http_body::Body,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = futures::future::BoxFuture<'static, Result<S::Response, S::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let uncounted = request.uri().query().is_some_and(|query| query.contains("watch=true"))
+            || request.uri().path().contains("/events.k8s.io/");
+        let sent = request.body().size_hint().exact().unwrap_or(0);
+        let (answer, tally) = (self.inner.call(request), self.tally.clone());
+        Box::pin(async move {
+            let answer = answer.await?;
+            if !uncounted {
+                tally.calls.fetch_add(1, Ordering::Relaxed);
+                tally
+                    .bytes
+                    .fetch_add(sent + answer.body().size_hint().exact().unwrap_or(0), Ordering::Relaxed);
+            }
+            Ok(answer)
+        })
+    }
+}
