@@ -265,6 +265,20 @@ impl Ledger {
         })
     }
 
+    /// Takes a request out of its queue. Returns whether it was in one; an account that it has got meanwhile stays its own.
+    pub async fn withdraw(
+        &self,
+        epoch: Epoch,
+        request: &RequestUid,
+        because: &str,
+        now: Timestamp,
+    ) -> Result<bool, LedgerError> {
+        in_transaction!(write self, "withdraw", now, |transaction| {
+            transaction.under(epoch).await?;
+            release::withdraw(transaction, request, because).await
+        })
+    }
+
     /// Writes down what was seen of an account, if its version is still the one that it had then (none: it had no row).
     #[expect(clippy::too_many_arguments, reason = "each is one thing that the caller has to say")]
     pub async fn learn(

@@ -78,6 +78,29 @@ pub(super) async fn release(
     leave(transaction, row, left, because, version).await
 }
 
+/// Takes a request out of its queue, and nothing else: if it has got an account meanwhile, it keeps it.
+pub(super) async fn withdraw(
+    transaction: &mut Transaction,
+    request: &RequestUid,
+    because: &str,
+) -> Result<bool, LedgerError> {
+    let Some(seen) = queue::of(transaction, request).await? else { return Ok(false) };
+    transaction.lock(seen.tenant.iter().collect(), BTreeSet::from([&seen.pool])).await?;
+    if queue::of(transaction, request).await?.is_none() {
+        return Ok(false);
+    }
+    let note = Note {
+        event: Event::Released,
+        account: None,
+        tenant: seen.tenant.as_ref(),
+        request: Some(&seen.request),
+        because,
+    };
+    transaction.note(note).await?;
+    queue::remove(transaction, request).await?;
+    Ok(true)
+}
+
 /// Where a request is.
 #[derive(PartialEq, Eq)]
 struct Place {

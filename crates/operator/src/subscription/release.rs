@@ -56,9 +56,15 @@ impl Inner {
         }
     }
 
-    /// A request that is gone without having given back, its finalizer removed by hand.
+    /// A request that is gone without having given back, its finalizer removed by hand: its account, or its place in a
+    /// queue.
     pub(super) async fn look_at_orphan(&self, term: Term, uid: &RequestUid) -> Result<Outcome, Trouble> {
-        let Some(assignment) = self.ledger.assignment(uid).await? else { return Ok(Outcome::Done) };
+        if self.index().request_of(uid).is_some() {
+            return Ok(Outcome::Done);
+        }
+        let Some(assignment) = self.ledger.assignment(uid).await? else {
+            return self.leave_queue(term, uid).await;
+        };
         let api: Api<SubscriptionRequest> =
             Api::namespaced(self.control_plane.clone(), &assignment.request.namespace);
         let name = &assignment.request.name;
@@ -70,6 +76,12 @@ impl Inner {
             return Ok(Outcome::After(RELEASING_LOOK));
         }
         self.give_back(term, &assignment, "the request is gone and so is its Shoot").await?;
+        Ok(Outcome::Done)
+    }
+
+    /// Nobody is hurt if the request is there after all: it queues again when it is next looked at.
+    async fn leave_queue(&self, term: Term, uid: &RequestUid) -> Result<Outcome, Trouble> {
+        self.ledger.withdraw(term.epoch, uid, "the request is gone", self.clock.now()).await?;
         Ok(Outcome::Done)
     }
 

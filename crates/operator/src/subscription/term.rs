@@ -129,8 +129,14 @@ impl Inner {
                 tracing::error!(request = %assignment.request, account = %assignment.account, %error, "cannot heal");
             }
         }
+        let mut known = assigned;
+        for queue in self.ledger.queues().await? {
+            known.extend(
+                self.ledger.waiting(&queue.pool).await?.into_iter().map(|(_, request, _)| request.uid),
+            );
+        }
         let index = self.index();
-        let gone = assigned.into_iter().filter(|uid| index.request_of(uid).is_none());
+        let gone = known.into_iter().filter(|uid| index.request_of(uid).is_none());
         gone.for_each(|uid| self.add(Task::Orphan(uid)));
         Ok(())
     }
