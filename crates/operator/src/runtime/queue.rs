@@ -17,6 +17,13 @@ use tokio::{
 /// The first wait after a failure. Each further failure doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 
+/// The first wait after somebody else was faster: usually the watch has not shown their write yet. Each further time in a
+/// row doubles it, up to [`LONGEST_AGAIN`], so that a stalled watch does not become a storm of calls.
+const FIRST_AGAIN: Duration = Duration::from_millis(5);
+
+/// The longest wait after somebody else was faster.
+const LONGEST_AGAIN: Duration = Duration::from_secs(2);
+
 /// The longest wait after failures: an outage of an hour must not cost an hour once it is over.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -41,6 +48,8 @@ struct Task {
     /// Added while it ran.
     again: bool,
     failures: u32,
+    /// How often in a row somebody else was faster.
+    overtaken: u32,
 }
 
 /// What became of a task.
@@ -50,7 +59,7 @@ pub enum Outcome {
     Done,
     /// To be looked at again after this time.
     After(Duration),
-    /// Somebody else was faster: at once, quietly.
+    /// Somebody else was faster: soon, quietly.
     Again,
     /// Later, and later still if it fails again.
     Failed,
@@ -123,11 +132,12 @@ impl<T: Ord + Clone> Queue<T> {
         entry.running = false;
         let again = std::mem::take(&mut entry.again);
         entry.failures = if outcome == Outcome::Failed { entry.failures.saturating_add(1) } else { 0 };
+        entry.overtaken = if outcome == Outcome::Again { entry.overtaken.saturating_add(1) } else { 0 };
         let failures = entry.failures;
         let wait = match outcome {
-            Outcome::Failed => Some(wait_after(failures)),
+            Outcome::Failed => Some(doubled(FIRST_WAIT, failures, LONGEST_WAIT)),
+            Outcome::Again => Some(doubled(FIRST_AGAIN, entry.overtaken, LONGEST_AGAIN)),
             _ if again => Some(Duration::ZERO),
-            Outcome::Again => Some(Duration::ZERO),
             Outcome::After(wait) => Some(wait),
             Outcome::Done => None,
         };
@@ -201,9 +211,8 @@ impl<T: Ord + Clone> State<T> {
     }
 }
 
-fn wait_after(failures: u32) -> Duration {
-    let doubled = FIRST_WAIT.saturating_mul(1 << failures.saturating_sub(1).min(10));
-    doubled.min(LONGEST_WAIT)
+fn doubled(first: Duration, times: u32, longest: Duration) -> Duration {
+    first.saturating_mul(1 << times.saturating_sub(1).min(10)).min(longest)
 }
 
 #[cfg(test)]

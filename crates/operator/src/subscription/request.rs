@@ -54,13 +54,11 @@ impl Inner {
         wanted: Wanted,
     ) -> Result<Outcome, Trouble> {
         let started = self.clock.now();
-        let reserved = match self.reserve(term, request, &wanted, FEW).await? {
-            // The first few may all have been taken in the moment since the watch last spoke.
-            reserved if matches!(reserved.answer, Answer::Wait(..)) => {
-                self.reserve(term, request, &wanted, usize::MAX).await?
-            }
-            reserved => reserved,
-        };
+        let mut reserved = self.reserve(term, request, &wanted, FEW).await?;
+        // The first few may all have been taken in the moment since the watch last spoke.
+        if matches!(reserved.answer, Answer::Wait(..)) && self.index().free(&wanted.pool, FEW).len() == FEW {
+            reserved = self.reserve(term, request, &wanted, usize::MAX).await?;
+        }
         let (account, reason, because) = match reserved.answer {
             Answer::Wait(position, lack) => {
                 let message = lack.to_string();
