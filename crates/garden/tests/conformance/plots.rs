@@ -70,11 +70,8 @@ pub async fn prepare(server: &Server, variables: &Variables) -> Result<(), Failu
     ];
     for step in steps {
         let started = Instant::now();
-        loop {
-            let answer = match step.call() {
-                Some(call) => server.send(call, variables).await?,
-                None => break,
-            };
+        while let Some(call) = step.call() {
+            let answer = server.send(call, variables).await?;
             if answer.status().is_success() {
                 break;
             }

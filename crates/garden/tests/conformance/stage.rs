@@ -18,9 +18,9 @@ use allotment_garden::{
 use libtest_mimic::{Completion, Failed};
 use std::{
     sync::{Arc, Mutex},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
-use tokio::{runtime::Runtime, sync::OnceCell};
+use tokio::{runtime::Runtime, sync::OnceCell, time::sleep};
 
 /// What to do.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,9 @@ pub struct Mode {
     pub real_only: bool,
     pub show: bool,
 }
+
+/// In this time a real server that ends namespaces ends at least one of them.
+const PROGRESS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Where cases run.
 pub struct Stage {
@@ -239,6 +242,7 @@ impl Stage {
         })?;
         let broken = |error: Failure| Absent::Broken(error.to_string());
         let real = Server::real(&landscape.landscape).await.map_err(broken)?;
+        settle(&real).await.map_err(broken)?;
         let server = ApiServer::new();
         let embedded = Server::embedded(&server);
         let variables = self.variables("shared");
@@ -282,6 +286,24 @@ impl Stage {
             });
         }
         coverage
+    }
+}
+
+/// Waits until a real server has ended the namespaces of an earlier run, or no longer gets on with it: as long as it is
+/// busy with hundreds of them, it is too slow for cases that wait for one.
+async fn settle(server: &Server) -> Result<(), Failure> {
+    let ending =
+        case("ending namespaces", [get("/api/v1/namespaces?fieldSelector=status.phase=Terminating")]);
+    let mut before = usize::MAX;
+    loop {
+        let recording = record_and_keep(&ending, server, &Variables::new()).await?;
+        let count =
+            recording.raw.first().and_then(|seen| seen["body"]["items"].as_array()).map_or(0, Vec::len);
+        if count == 0 || count >= before {
+            return Ok(());
+        }
+        before = count;
+        sleep(PROGRESS_WITHIN).await;
     }
 }
 

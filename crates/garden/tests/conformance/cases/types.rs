@@ -107,7 +107,7 @@ pub fn cases() -> Vec<Case> {
         json!({ "binaryData": { "k": 1.5 } }),
     ];
     let first = || create(CONFIG_MAPS, config_map("a", json!({ "k": "v" })));
-    let merged = patches.clone().map(|patch| merge(at(), patch).is(422));
+    let merged = patches.map(|patch| merge(at(), patch).is(422));
     all.push(case("types::after_a_merge_patch", std::iter::once(first()).chain(merged)));
     let lease = format!("{LEASES}/a");
     all.push(case(

@@ -107,7 +107,7 @@ fn profiles() -> Vec<Case> {
         ),
         case(
             "garden::cloud_profile_is_applied",
-            [apply(path.clone(), "first", profile()), apply(path.clone(), "first", profile())],
+            [apply(path.clone(), "first", profile()), apply(path, "first", profile())],
         ),
         case(
             "garden::cloud_profiles_of_the_landscape",
@@ -140,7 +140,7 @@ fn registrations() -> Vec<Case> {
                     json!({ "spec": { "resources": [{ "kind": "Extension", "type": "{project}" }, { "kind": "Extension", "type": "{project}2" }] } }),
                 ),
                 delete(path.clone()),
-                get(path.clone()).is(404),
+                get(path).is(404),
             ],
         ),
         case(
