@@ -77,9 +77,23 @@ pub(crate) struct Paint {
 impl Paint {
     /// Colours if standard output is a terminal, and nobody asked for none (<https://no-color.org>).
     pub(crate) fn for_standard_output() -> Self {
+        Self::at(io::stdout().is_terminal())
+    }
+
+    /// The same for what [`note`] tells.
+    pub(crate) fn for_standard_error() -> Self {
+        Self::at(io::stderr().is_terminal())
+    }
+
+    /// No colours, for machines.
+    pub(crate) const fn none() -> Self {
+        Self { on: false }
+    }
+
+    fn at(terminal: bool) -> Self {
         let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-        Self { on: io::stdout().is_terminal() && !refused && !dumb }
+        Self { on: terminal && !refused && !dumb }
     }
 
     pub(crate) fn bold(self, text: &str) -> String {

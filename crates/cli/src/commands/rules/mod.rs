@@ -6,7 +6,7 @@ mod show;
 
 use crate::{
     args::rules::{RuleFile, RulesCommand},
-    output::{self, Format},
+    output::{self, Format, Paint},
 };
 use allotment_core::rules::{self, Options, Request, RuleSet};
 use anyhow::{Context, Result};
@@ -47,8 +47,9 @@ fn check(file: &RuleFile, strict: bool, format: Option<Format>) -> Result<ExitCo
             output::print_value(&json!({ "ok": rules.is_some(), "findings": findings }), format)?;
         }
         None => {
-            let mut shown = show::findings(&file.file, &findings);
-            shown.push_str(&show::verdict(&file.file, rules.as_ref(), &findings));
+            let paint = Paint::for_standard_output();
+            let mut shown = show::findings(&file.file, &findings, paint);
+            shown.push_str(&show::verdict(&file.file, rules.as_ref(), &findings, paint));
             output::print(&shown)?;
         }
     }
@@ -63,7 +64,7 @@ fn fmt(file: &Path, write: bool) -> Result<ExitCode> {
     let formatted = match rules::format(&text) {
         Ok(formatted) => formatted,
         Err(findings) => {
-            output::note(show::findings(file, &findings).trim_end());
+            output::note(show::findings(file, &findings, Paint::for_standard_error()).trim_end());
             return Ok(ExitCode::FAILURE);
         }
     };
@@ -114,12 +115,16 @@ fn load(
     if let Some(rules) = rules {
         return Ok(Ok(rules));
     }
-    let verdict = show::verdict(path, None, &findings);
     match format {
         Some(format) => {
+            let verdict = show::verdict(path, None, &findings, Paint::none());
             output::print_value(&json!({ "error": verdict.trim_end(), "findings": findings }), format)?;
         }
-        None => output::note(&format!("{}{}", show::findings(path, &findings), verdict.trim_end())),
+        None => {
+            let paint = Paint::for_standard_error();
+            let verdict = show::verdict(path, None, &findings, paint);
+            output::note(&format!("{}{}", show::findings(path, &findings, paint), verdict.trim_end()));
+        }
     }
     Ok(Err(ExitCode::FAILURE))
 }

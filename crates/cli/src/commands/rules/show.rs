@@ -5,8 +5,7 @@ use allotment_core::rules::{Finding, RuleSet, Severity};
 use std::path::Path;
 
 /// Every finding with its line and a caret.
-pub(super) fn findings(path: &Path, findings: &[Finding]) -> String {
-    let paint = Paint::for_standard_output();
+pub(super) fn findings(path: &Path, findings: &[Finding], paint: Paint) -> String {
     let mut text = String::new();
     for finding in findings {
         let Finding { severity, code, line, column, message, source_line, .. } = finding;
@@ -26,8 +25,7 @@ pub(super) fn findings(path: &Path, findings: &[Finding]) -> String {
 }
 
 /// The last line: how it stands.
-pub(super) fn verdict(path: &Path, rules: Option<&RuleSet>, findings: &[Finding]) -> String {
-    let paint = Paint::for_standard_output();
+pub(super) fn verdict(path: &Path, rules: Option<&RuleSet>, findings: &[Finding], paint: Paint) -> String {
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let warnings = findings.len() - errors;
     let found = match (errors, warnings) {
