@@ -42,6 +42,7 @@ pub(crate) struct PoolGauges {
     pub(crate) queue_oldest: Family<QueueLabel, Gauge>,
     pub(crate) shoots: Gauge,
     pub(crate) halted: Gauge,
+    pub(crate) to_look_at: Gauge,
 }
 
 /// Defines the labels of a family.
@@ -164,6 +165,7 @@ impl Inner {
             queue_oldest,
             shoots,
             halted,
+            to_look_at,
         } = &self.pool;
         all.register("keb_credentials_bindings_per_ga", "Accounts of a tenant", per_tenant.clone());
         all.register("keb_shoots_per_credentials_binding", "Shoots in an account", per_account.clone());
@@ -185,5 +187,8 @@ impl Inner {
             "1 while nothing is handed out because the ledger does not fit the garden",
             halted.clone(),
         );
+        let help =
+            "Accounts that only a person can put right; the log, Events and `allotment pool doctor` say why";
+        all.register("allotment_accounts_to_look_at", help, to_look_at.clone());
     }
 }

@@ -39,9 +39,13 @@ impl Recorder {
         Self { client, controller, instance, clock }
     }
 
-    /// Writes one.
+    /// Writes one about an object.
     pub async fn say<K: Resource<DynamicType = ()>>(&self, object: &K, tone: Tone, reason: &str, note: &str) {
-        let reference = object.object_ref(&());
+        self.say_about(object.object_ref(&()), tone, reason, note).await;
+    }
+
+    /// Writes one about what a reference points at.
+    pub async fn say_about(&self, reference: ObjectReference, tone: Tone, reason: &str, note: &str) {
         let now = self.clock.now();
         let namespace = reference.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let event = Event {

@@ -3,10 +3,16 @@
 use super::{PoolEntry, RequestName, Task, Trouble, run::Inner, term::Term};
 use crate::{
     ledger::{Account, Learned},
-    runtime::queue::Outcome,
+    runtime::{events::Tone, queue::Outcome},
 };
+use allotment_api::kyma::BindingKind;
 use allotment_core::pool::{AccountName, Holding, Row, Step, Tenant, View, account_step};
-use std::time::Duration;
+use k8s_openapi::api::core::v1::ObjectReference;
+use std::{
+    collections::BTreeMap,
+    sync::{MutexGuard, PoisonError},
+    time::Duration,
+};
 
 /// No account takes more steps than this in one look; a longer way is a circle.
 const MOST_STEPS: usize = 8;
@@ -43,7 +49,10 @@ impl Inner {
         for _ in 0..MOST_STEPS {
             let cached = self.index().entry(account).cloned();
             let (entry, step) = match self.step(account, cached.as_ref(), row.as_ref()) {
-                Step::Rest => return Ok(()),
+                Step::Rest => {
+                    self.shown().remove(account);
+                    return Ok(());
+                }
                 // The write carries the version that this was decided on.
                 step @ Step::WriteTenant(_) => (cached, step),
                 // Everything else is decided again on what is there now.
@@ -123,7 +132,7 @@ impl Inner {
         match (step, entry) {
             (Step::Rest, _) => return Ok(false),
             (Step::Show(why), _) => {
-                tracing::error!(%account, why, "somebody has to look");
+                self.show(account, entry, why).await;
                 return Ok(false);
             }
             (Step::WriteTenant(tenant), Some(entry)) => {
@@ -137,9 +146,10 @@ impl Inner {
                     return Ok(false);
                 }
                 self.write_dirty(account, entry).await?;
-                tracing::info!(%account, "dirty: its last cluster is gone");
-                let tenant = row.and_then(|row| row.holding.tenant().cloned());
-                learn(Learned::BecameDirty(tenant), "its last cluster is gone").await?;
+                let (tenant, because) =
+                    (row.and_then(|row| row.holding.tenant().cloned()), "its last cluster is gone");
+                learn(Learned::BecameDirty(tenant), because).await?;
+                self.tell(account, entry, Tone::Normal, "AccountDirty", because).await;
             }
             (Step::Adopt(tenant), _) => learn(Learned::Adopted(tenant), BY_LABEL).await?,
             (Step::Repool, _) => learn(Learned::Repooled, "the labels of the binding changed").await?,
@@ -155,8 +165,8 @@ impl Inner {
             (Step::Retire, _) => learn(Learned::Retired, "its entry is gone from the pool").await?,
             (Step::Quarantine(why), Some(entry)) => {
                 self.write_quarantine(account, entry, Some(&why)).await?;
-                tracing::warn!(%account, why, "in quarantine");
                 learn(Learned::Quarantined(why.clone()), &why).await?;
+                self.tell(account, entry, Tone::Warning, "AccountQuarantined", &why).await;
             }
             (Step::LearnQuarantine(why), _) => learn(Learned::Quarantined(why.clone()), &why).await?,
             (Step::Lift, Some(entry)) => {
@@ -173,6 +183,41 @@ impl Inner {
             }
         }
         Ok(true)
+    }
+
+    /// Shows what only a person can put right, once.
+    async fn show(&self, account: &AccountName, entry: Option<&PoolEntry>, why: String) {
+        let before = self.shown().insert(account.clone(), why.clone());
+        if before.as_ref() == Some(&why) {
+            return;
+        }
+        tracing::error!(%account, why, "somebody has to look");
+        if let Some(entry) = entry {
+            self.tell(account, entry, Tone::Warning, "AccountNeedsAttention", &why).await;
+        }
+    }
+
+    fn shown(&self) -> MutexGuard<'_, BTreeMap<AccountName, String>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what was decided about an account, in the log and in an Event beside its entry.
+    async fn tell(&self, account: &AccountName, entry: &PoolEntry, tone: Tone, reason: &str, because: &str) {
+        tracing::info!(%account, because, "{reason}");
+        let (api_version, kind) = match self.settings.binding_kind {
+            BindingKind::CredentialsBinding => ("security.gardener.cloud/v1alpha1", "CredentialsBinding"),
+            BindingKind::SecretBinding => ("core.gardener.cloud/v1beta1", "SecretBinding"),
+            BindingKind::Secret => ("v1", "Secret"),
+        };
+        let about = ObjectReference {
+            api_version: Some(api_version.to_owned()),
+            kind: Some(kind.to_owned()),
+            name: Some(account.to_string()),
+            namespace: Some(self.settings.garden_namespace.clone()),
+            uid: Some(entry.uid.clone()),
+            ..ObjectReference::default()
+        };
+        self.garden_recorder.say_about(about, tone, reason, because).await;
     }
 
     /// Somebody else was faster: who was to be in this account is decided about again.

@@ -68,6 +68,7 @@ impl Operator {
             gauges.queue_length.get_or_create(&label).set(i64::try_from(queue.length).unwrap_or(i64::MAX));
             gauges.queue_oldest.get_or_create(&label).set(now.duration_since(queue.oldest).as_secs());
         }
+        gauges.to_look_at.set(number(self.to_look_at().len()));
         gauges.halted.set(i64::from(self.halted().borrow().is_some()));
         Ok(inner.metrics.text())
     }

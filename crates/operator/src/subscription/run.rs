@@ -21,13 +21,14 @@ use allotment_api::{
     kyma::{BindingKind, SubscriptionRequest},
 };
 use allotment_core::{
-    pool::{LabelKeys, MultiAccount, PoolKey},
+    pool::{AccountName, LabelKeys, MultiAccount, PoolKey},
     rules::RuleSet,
 };
 use futures::future::{join_all, pending};
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Secret};
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
 };
@@ -99,7 +100,12 @@ pub(super) struct Inner {
     policy: RwLock<Arc<Policy>>,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
+    /// For Events about requests.
     pub(super) recorder: Recorder,
+    /// For Events about accounts.
+    pub(super) garden_recorder: Recorder,
+    /// Accounts that a person has to look at, and why.
+    pub(super) shown: Mutex<BTreeMap<AccountName, String>>,
     index: Mutex<Index>,
     changed: watch::Sender<u64>,
     pub(super) shoots_at: Position,
@@ -112,14 +118,13 @@ impl Operator {
     /// Puts it together. Nothing happens before [`Operator::run`].
     pub fn new(parts: Parts) -> Self {
         let Parts { control_plane, garden, ledger, settings, policy, clock, metrics } = parts;
-        let recorder = Recorder::new(
-            control_plane.clone(),
-            "allotment.dev/subscription",
-            &settings.identity,
-            clock.clone(),
-        );
+        let recorder = |client: &Client| {
+            Recorder::new(client.clone(), "allotment.dev/subscription", &settings.identity, clock.clone())
+        };
         Self(Arc::new(Inner {
-            recorder,
+            recorder: recorder(&control_plane),
+            garden_recorder: recorder(&garden),
+            shown: Mutex::new(BTreeMap::new()),
             index: Mutex::new(Index::new(settings.binding_kind, settings.labels.clone())),
             control_plane,
             garden,
@@ -184,6 +189,11 @@ impl Operator {
     /// Why nothing is handed out, if nothing is, as it changes.
     pub fn halted(&self) -> watch::Receiver<Option<String>> {
         self.0.halted.subscribe()
+    }
+
+    /// Accounts that a person has to look at, and why.
+    pub fn to_look_at(&self) -> BTreeMap<AccountName, String> {
+        self.0.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether nothing runs, and nothing is due before this moment.
