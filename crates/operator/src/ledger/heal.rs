@@ -13,6 +13,7 @@ pub(super) async fn assign(
     because: &str,
 ) -> Result<(), LedgerError> {
     let Assignment { request, tenant, account, pool, cluster: _, since: _ } = assignment;
+    transaction.lock_request(&request.uid).await?;
     let tenants: Vec<&Tenant> = tenant.iter().collect();
     let row = accounts::lock(transaction, account, &tenants, &[pool]).await?;
     let refused = |doing, because: String| LedgerError::Refused { doing, account: account.clone(), because };

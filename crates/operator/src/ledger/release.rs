@@ -43,6 +43,7 @@ pub(super) async fn release(
     left: Left,
     because: &str,
 ) -> Result<Released, LedgerError> {
+    transaction.lock_request(request).await?;
     // Looked at once to know what to lock, and once more when it is locked.
     let Some(seen) = place(transaction, request).await? else {
         return Ok(Released::NotHeld);

@@ -72,6 +72,7 @@ pub(super) async fn reserve(transaction: &mut Transaction, ask: &Ask<'_>) -> Res
     if let Some(kept) = keep(transaction, ask).await? {
         return Ok(kept);
     }
+    transaction.lock_request(&ask.request.uid).await?;
     transaction.lock(ask.who.tenant().into_iter().collect(), BTreeSet::from([ask.pool])).await?;
     if let Some(kept) = keep(transaction, ask).await? {
         return Ok(kept);

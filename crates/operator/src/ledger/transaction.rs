@@ -5,7 +5,7 @@ use super::{
     history::Note,
     store::{Row, Session, Value},
 };
-use allotment_core::pool::{Epoch, PoolKey, Tenant};
+use allotment_core::pool::{Epoch, PoolKey, RequestUid, Tenant};
 use jiff::Timestamp;
 use std::{collections::BTreeSet, future::pending, sync::Arc};
 
@@ -72,6 +72,15 @@ impl Transaction {
         }
         self.leader = Leader { epoch: mine, holder };
         Ok(())
+    }
+
+    /// Locks a request, before anything else but the epoch: it is in an account, or it waits, or neither, whoever asks for it
+    /// at the same time and for whichever tenant and pool. Requests share a few rows, since they come and go.
+    pub(super) async fn lock_request(&mut self, request: &RequestUid) -> Result<(), LedgerError> {
+        const ROWS: u32 = 64;
+        let row =
+            request.as_str().bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        self.lock_key(&format!("request/{}", row % ROWS)).await
     }
 
     /// Locks tenants, then pools. Account rows come after them: all transactions keep this order, so none waits for one that

@@ -2,7 +2,7 @@
 
 use allotment_core::{
     check::{self, Books, Held, Seat},
-    pool::{AccountName, Accounts, Epoch, Limit, PoolKey, RequestUid, Tenant},
+    pool::{AccountName, Accounts, Answer, Epoch, Limit, PoolKey, RequestUid, Tenant},
 };
 use allotment_operator::ledger::{Ask, Ledger, LedgerError, Place, RequestKey, Reserved, Who};
 use allotment_testing::Postgres;
@@ -206,4 +206,19 @@ pub async fn check(ledger: &Ledger) -> Books {
     let violations: Vec<String> = check::books(&books).iter().map(ToString::to_string).collect();
     assert!(violations.is_empty(), "{violations:#?}");
     books
+}
+
+pub fn claim(name: &str) -> Answer {
+    Answer::Claim(account(name))
+}
+
+pub fn reuse(name: &str) -> Answer {
+    Answer::Use(account(name))
+}
+
+pub fn position(answer: &Answer) -> u32 {
+    match answer {
+        Answer::Wait(position, _) => *position,
+        other => panic!("expected to wait, but {other:?}"),
+    }
 }

@@ -4,6 +4,12 @@
 
 mod bench;
 mod contract;
+mod crash;
+mod deeds;
+mod schema;
+mod together;
+mod turns;
+mod twin;
 
 use bench::{Bench, Kind};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -31,7 +37,7 @@ macro_rules! cases {
 }
 
 fn cases() -> Vec<Case> {
-    cases![contract on Kind::ALL;
+    let mut cases = cases![contract on Kind::ALL;
         identity_and_epoch,
         a_stale_leader_writes_nothing,
         reserve_claims_once_and_keeps,
@@ -40,10 +46,6 @@ fn cases() -> Vec<Case> {
         a_cap_counts_accounts_of_all_pools,
         foreign_clusters_count,
         what_the_ledger_knows_is_not_free,
-        queues_are_served_by_turns,
-        nobody_is_overtaken,
-        a_request_that_changes_pool_changes_queue,
-        shared_pools_use_the_least_used,
         confirm_is_idempotent_and_strict,
         a_lost_claim_gives_back_its_requests,
         release_empties_keeps_and_leaves,
@@ -54,7 +56,37 @@ fn cases() -> Vec<Case> {
         clear_keeps_history_and_identity,
         places_do_not_mix,
         history_tells_who_did_what_and_why,
-    ]
+    ];
+    cases.extend(cases![turns on Kind::ALL;
+        queues_are_served_by_turns,
+        nobody_is_overtaken,
+        a_request_that_changes_pool_changes_queue,
+        shared_pools_use_the_least_used,
+    ]);
+    cases.extend(
+        cases![crash on Kind::ALL; repeating_ends_where_it_would_have_ended, a_dropped_call_is_rolled_back],
+    );
+    cases.extend(cases![crash on &[Kind::Memory]; a_hanging_call_holds_nothing]);
+    cases.extend(cases![schema on &[Kind::File, Kind::Postgres];
+        opening_twice_changes_nothing,
+        opening_at_once_makes_one_ledger,
+        version_1_is_what_it_was,
+        a_newer_schema_is_refused,
+    ]);
+    cases.extend(cases![schema on &[Kind::Memory]; bad_addresses_say_what_to_do_and_no_secret]);
+    cases.extend(cases![together on &[Kind::File, Kind::Postgres];
+        fifty_first_requests_share_one_account,
+        ten_requests_fill_one_account_and_take_three,
+    ]);
+    cases.extend(cases![together on &[Kind::Postgres];
+        a_cut_connection_is_made_again,
+        pairs_while_fresh,
+        pairs_while_claiming,
+        pairs_while_claimed,
+        pairs_while_empty,
+    ]);
+    cases.extend(cases![twin on &[Kind::Memory]; agrees_with_the_ledger]);
+    cases
 }
 
 fn main() -> ExitCode {

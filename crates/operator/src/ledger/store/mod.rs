@@ -77,7 +77,11 @@ impl Session {
     pub(super) async fn has_table(&mut self, name: &str) -> Result<bool, LedgerError> {
         let sql = match self {
             Self::Sqlite(_) => "SELECT name FROM sqlite_master WHERE type = 'table' AND name = $1",
-            Self::Postgres(_) => "SELECT CAST(to_regclass($1) AS text) WHERE to_regclass($1) IS NOT NULL",
+            // Not to_regclass: it looks into a cache that is as old as the transaction, and there was a lock to wait for.
+            Self::Postgres(_) => {
+                "SELECT CAST(relname AS text) FROM pg_catalog.pg_class \
+                 WHERE CAST(relname AS text) = $1 AND relkind = 'r' AND pg_catalog.pg_table_is_visible(oid)"
+            }
         };
         Ok(!self.query(sql, &[Value::from(name)]).await?.is_empty())
     }
