@@ -85,6 +85,7 @@ pub(super) async fn withdraw(
     request: &RequestUid,
     because: &str,
 ) -> Result<bool, LedgerError> {
+    transaction.lock_request(request).await?;
     let Some(seen) = queue::of(transaction, request).await? else { return Ok(false) };
     transaction.lock(seen.tenant.iter().collect(), BTreeSet::from([&seen.pool])).await?;
     if queue::of(transaction, request).await?.is_none() {

@@ -64,6 +64,7 @@ pub enum Deed {
     Lose,
     Release,
     ReleaseWaiting,
+    Withdraw,
     Adopt,
     AdoptForOther,
     Quarantine,
@@ -78,7 +79,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Reserve,
         Self::ReserveSecond,
         Self::ReserveForOther,
@@ -90,6 +91,7 @@ impl Deed {
         Self::Lose,
         Self::Release,
         Self::ReleaseWaiting,
+        Self::Withdraw,
         Self::Adopt,
         Self::AdoptForOther,
         Self::Quarantine,
@@ -144,6 +146,7 @@ impl Deed {
             }
             Self::Release => said(release("r").await),
             Self::ReleaseWaiting => said(release("q").await),
+            Self::Withdraw => said(ledger.withdraw(epoch, &request("q").uid, "gone", now()).await),
             Self::Adopt => said(learn(&a2, &aws, None, Learned::Adopted(tenant("t"))).await),
             Self::AdoptForOther => said(learn(&a2, &aws, None, Learned::Adopted(tenant("u"))).await),
             Self::Quarantine => said(learn(&a1, &aws, version, Learned::Quarantined("401".to_owned())).await),

@@ -7,6 +7,7 @@ mod contract;
 mod crash;
 mod deeds;
 mod schema;
+mod tls;
 mod together;
 mod turns;
 mod twin;
@@ -85,6 +86,7 @@ fn cases() -> Vec<Case> {
         pairs_while_claimed,
         pairs_while_empty,
     ]);
+    cases.extend(cases![tls on &[Kind::Postgres]; certificates_are_checked]);
     cases.extend(cases![twin on &[Kind::Memory]; agrees_with_the_ledger]);
     cases
 }
