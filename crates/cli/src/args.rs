@@ -60,11 +60,14 @@ pub(crate) enum Command {
         #[arg(long, short, value_enum)]
         output: Option<Format>,
     },
-    /// Keep so many objects in an embedded server, and print by how many bytes this process grew
+    /// Keep so many objects in an embedded server, or follow so many Shoots, and print by how many bytes this process grew
     #[command(hide = true, name = commands::bench::REMEMBER)]
     BenchRemember {
         /// How many
         objects: u32,
+        /// Follow Shoots instead
+        #[arg(long)]
+        shoots: bool,
     },
     /// Check, explain, compare and spell the rules that say which pool a cluster's account comes from
     #[command(arg_required_else_help = true)]

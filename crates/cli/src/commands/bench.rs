@@ -35,7 +35,11 @@ pub(crate) fn run(only: &[String], results: Option<PathBuf>, format: Option<Form
 }
 
 /// Says what so many objects cost. One thread, so that nothing else is in its memory.
-pub(crate) fn remember(objects: u32) -> Result<()> {
+pub(crate) fn remember(objects: u32, shoots: bool) -> Result<()> {
+    if shoots {
+        let bytes = bench::resident_bytes_of_shoots(objects).map_err(|error| anyhow::anyhow!(error))?;
+        return output::print(&format!("{bytes}\n"));
+    }
     let bytes = Builder::new_current_thread()
         .enable_all()
         .build()

@@ -17,7 +17,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Crds { group, output } => crds::run(&group, output),
         Command::Demo { real } => demo::run(real),
         Command::Bench { only, results, output } => bench::run(&only, results, output),
-        Command::BenchRemember { objects } => bench::remember(objects),
+        Command::BenchRemember { objects, shoots } => bench::remember(objects, shoots),
         Command::Completion { shell } => completion::run(shell),
     }?;
     Ok(ExitCode::SUCCESS)

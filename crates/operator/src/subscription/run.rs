@@ -211,8 +211,6 @@ impl Operator {
     }
 
     async fn serve(&self) {
-        // A term that was dropped has left tasks behind that nobody will finish.
-        self.0.queue.clear();
         let term = self.0.begin_when_possible().await;
         self.0.enqueue_requests();
         let workers = (0..self.0.settings.workers.max(1)).map(|_| self.work(term));
@@ -343,6 +341,9 @@ impl Inner {
             let _ = changed.changed().await;
         }
         loop {
+            // What came up so far is seen by the comparison, and a term that was dropped has left tasks behind that nobody
+            // will finish.
+            self.queue.clear();
             let trouble = match self.begin().await {
                 Ok(term) => {
                     self.halted.send_replace(None);

@@ -3,7 +3,7 @@
 //! On the embedded servers: the 100,000s would take the real ones longer than anybody waits, and what is measured is the
 //! operator. Today's broker lists every Shoot for a shared account: 35 MB for 2,000 of them (its authors' figure).
 
-use super::{Measure, Outcome, memory::resident_bytes};
+use super::{Measure, Outcome};
 use allotment_api::{
     crds,
     kyma::{BindingKind, SubscriptionPhase, SubscriptionRequest},
@@ -105,7 +105,6 @@ impl Pool {
 
     async fn measure(self) -> Outcome<Vec<Measure>> {
         let tally = Arc::new(Tally::default());
-        let before = resident_bytes()?;
         let operator = self.operator(&tally).await?;
         let running = tokio::spawn({
             let operator = operator.clone();
@@ -113,7 +112,7 @@ impl Pool {
         });
         let started = Instant::now();
         self.claim("warm-up", 1).await?;
-        let (warm, grown) = (started.elapsed(), resident_bytes()?.saturating_sub(before));
+        let warm = started.elapsed();
         let mut times = Vec::new();
         for number in 0..ONE_BY_ONE {
             let started = Instant::now();
@@ -128,19 +127,14 @@ impl Pool {
         let (calls, bytes) = tally.per(AT_ONCE);
         running.abort();
         let of = |what: &str| format!("{what}, {} accounts, {} Shoots", self.accounts, self.shoots);
-        let mut measures = vec![
+        Ok(vec![
             Measure::new(of("claims"), rate, "1/s"),
             Measure::new(of("claim, p50"), percentile(&times, 50), "ms"),
             Measure::new(of("claim, p99"), percentile(&times, 99), "ms"),
             Measure::new(of("calls per claim, against the fewest"), calls, "calls").against(FEWEST_CALLS),
             Measure::new(of("bytes per claim"), bytes, "bytes"),
             Measure::new(of("from start to the first claim"), warm.as_secs_f64(), "s"),
-        ];
-        if self.shoots >= 100_000 {
-            let each = grown as f64 / f64::from(self.shoots);
-            measures.push(Measure::new(of("memory per Shoot followed, accounts and all"), each, "bytes"));
-        }
-        Ok(measures)
+        ])
     }
 
     async fn operator(&self, tally: &Arc<Tally>) -> Outcome<Operator> {
@@ -221,7 +215,7 @@ fn binding(number: u32) -> Value {
 }
 
 /// Twenty to each account that is somebody's, as far as they go.
-fn shoot(number: u32) -> Value {
+pub(super) fn shoot(number: u32) -> Value {
     let mut shoot: Value =
         serde_saphyr::from_str(include_str!("../../../../landscape/manifests/shoots/aws.yaml"))
             .unwrap_or_default();

@@ -15,7 +15,7 @@ mod side;
 mod start_up;
 mod writes;
 
-pub use memory::resident_bytes_of;
+pub use memory::{resident_bytes_of, resident_bytes_of_shoots};
 
 use allotment_garden::landscape::RealLandscape;
 use serde::Serialize;
