@@ -1,7 +1,7 @@
 //! What can be wrong with rules, beyond how each is written.
 
 use super::{
-    attribute::{INPUTS, Input, Inputs, Outputs},
+    attribute::{INPUTS, Input, Inputs, Output, Outputs},
     file::File,
     finding::{Code, Finding},
     overlap::{self, Gap, Part},
@@ -34,8 +34,7 @@ pub(super) fn check(file: File, source: &Source<'_>, enabled: Option<&[String]>)
         findings,
     };
     let rules = checker.rules();
-    let by_plan = group(&rules);
-    checker.duplicates(&rules);
+    let by_plan = checker.duplicates(&rules);
     checker.ambiguities(&by_plan);
     let enabled = Enabled::new(enabled, listed, place);
     // Without any rule, one finding says so already.
@@ -69,21 +68,10 @@ impl Enabled {
 }
 
 /// What a type is composed of: the provider, then the values of inputs.
-type Parts<'r> = Vec<(Option<Input>, &'r str)>;
+type Parts<'r> = (&'r str, [Option<&'r str>; INPUTS]);
 
 /// The rules of each plan, only the first of those that are the same.
 type ByPlan<'r> = BTreeMap<&'r str, Vec<&'r Rule>>;
-
-fn group(rules: &[Rule]) -> ByPlan<'_> {
-    let mut seen = BTreeSet::new();
-    let mut by_plan = ByPlan::new();
-    for rule in rules {
-        if seen.insert((&rule.plan, &rule.inputs)) {
-            by_plan.entry(&rule.plan).or_default().push(rule);
-        }
-    }
-    by_plan
-}
 
 struct Checker<'c, 't> {
     source: &'c Source<'t>,
@@ -126,7 +114,9 @@ impl Checker<'_, '_> {
         if good {
             let text = scalar.text.trim().to_owned();
             let rule = Rule { number, text, plan: plan.name, inputs, outputs };
-            self.mentioned.insert(rule.plan.clone());
+            if !self.mentioned.contains(&rule.plan) {
+                self.mentioned.insert(rule.plan.clone());
+            }
             return self.composes(&rule).then_some(rule);
         }
         self.mentioned.insert(plan.name.clone());
@@ -154,11 +144,15 @@ impl Checker<'_, '_> {
         too_long.is_none()
     }
 
-    fn duplicates(&mut self, rules: &[Rule]) {
+    /// Tells which rules are the same, and sorts the others by plan.
+    fn duplicates<'r>(&mut self, rules: &'r [Rule]) -> ByPlan<'r> {
+        let mut by_plan = ByPlan::new();
         let mut first: BTreeMap<(&str, &Inputs), &Rule> = BTreeMap::new();
         for rule in rules {
             let twin = *first.entry((&rule.plan, &rule.inputs)).or_insert(rule);
-            if twin.number != rule.number {
+            if twin.number == rule.number {
+                by_plan.entry(&rule.plan).or_default().push(rule);
+            } else {
                 let why = if twin.outputs == rule.outputs {
                     ""
                 } else {
@@ -171,6 +165,7 @@ impl Checker<'_, '_> {
                 self.report(Code::DuplicateRule, rule.number, Some(twin.number), message);
             }
         }
+        by_plan
     }
 
     fn ambiguities(&mut self, by_plan: &ByPlan<'_>) {
@@ -230,28 +225,33 @@ impl Checker<'_, '_> {
         let mut told = BTreeSet::new();
         let plans = self.plans;
         for rule in rules {
-            let Some(parts) = rule
-                .outputs
-                .suffixes()
-                .map(|input| rule.input(input).map(|value| (Some(input), value)))
-                .collect::<Option<Vec<_>>>()
-            else {
+            // What comes from the request is not known.
+            if rule.outputs.suffixes().any(|input| rule.input(input).is_none()) {
                 continue;
-            };
+            }
+            let suffix = rule.inputs.each_ref().map(Option::as_deref);
+            let suffix =
+                Input::ALL.map(|input| suffix[input.index()].filter(|_| rule.has(Output::Suffix(input))));
             for provider in plans.providers(&rule.plan).unwrap_or_default() {
-                let mut parts = parts.clone();
-                parts.insert(0, (None, provider));
-                let type_: Vec<&str> = parts.iter().map(|(_, part)| *part).collect();
-                let type_ = type_.join("_");
-                let (first_parts, first) =
-                    types.entry(type_.clone()).or_insert_with(|| (parts.clone(), rule));
+                let mut type_ = provider.clone();
+                for value in suffix.iter().flatten() {
+                    type_.push('_');
+                    type_.push_str(value);
+                }
+                let parts = (provider.as_str(), suffix);
+                let (first_parts, first) = types.entry(type_).or_insert((parts, rule));
                 if *first_parts != parts && told.insert((first.number, rule.number)) {
+                    let first = *first;
+                    let type_: Vec<&str> =
+                        [provider.as_str()].into_iter().chain(suffix.into_iter().flatten()).collect();
                     let message = format!(
-                        "rules {} (`{}`) and {} both lead to hyperscalerType `{type_}`, from different regions",
-                        first.number, first.text, rule.number,
+                        "rules {} (`{}`) and {} both lead to hyperscalerType `{}`, from different regions",
+                        first.number,
+                        first.text,
+                        rule.number,
+                        type_.join("_"),
                     );
-                    let related = first.number;
-                    self.report(Code::TypeCollision, rule.number, Some(related), message);
+                    self.report(Code::TypeCollision, rule.number, Some(first.number), message);
                 }
             }
         }

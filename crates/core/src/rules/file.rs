@@ -118,7 +118,7 @@ impl Reader<'_, '_> {
         let Some((key, hap)) = entries.iter().find(|(key, _)| key.value == "hap") else {
             return self.block(entries, root, file);
         };
-        file.place = self.source.scalar(key).place;
+        file.place = self.source.key(key).place;
         for (key, _) in entries {
             if !SECTIONS.contains(&key.value.as_str()) {
                 let hint = if KEYS.contains(&key.value.as_str()) {
@@ -126,7 +126,7 @@ impl Reader<'_, '_> {
                 } else {
                     word::did_you_mean(&key.value, KEYS.into_iter().chain(["hap"]))
                 };
-                let place = self.source.scalar(key).place;
+                let place = self.source.key(key).place;
                 self.fault(place, format!("unknown key `{}` beside `hap`{hint}", key.value));
             }
         }
@@ -148,14 +148,14 @@ impl Reader<'_, '_> {
                 known if KEYS.contains(&known) => {}
                 unknown => {
                     let hint = word::did_you_mean(unknown, KEYS.into_iter().chain(["hap"]));
-                    let place = self.source.scalar(key).place;
+                    let place = self.source.key(key).place;
                     self.fault(place, format!("unknown key `{unknown}`{hint}"));
                 }
             }
         }
         match rules {
             Some((key, value)) => {
-                file.place = self.source.scalar(key).place;
+                file.place = self.source.key(key).place;
                 file.rules = self.rules(value, file.place);
             }
             // A misspelt key is told already, and is one fault, not two.
@@ -209,7 +209,7 @@ impl Reader<'_, '_> {
         }
         let Some(entries) = self.map(node, "a map of plans and their `providers`") else { return };
         for (key, value) in entries {
-            let plan = self.source.scalar(key);
+            let plan = self.source.key(key);
             self.check(&plan, "plan");
             let Some(fields) = self.map(value, "a map with the key `providers`") else { continue };
             let findings_before = self.findings.len();
@@ -219,7 +219,7 @@ impl Reader<'_, '_> {
                     providers = self.texts(value, "providers", "provider");
                 } else {
                     let hint = word::did_you_mean(&field.value, ["providers"]);
-                    let place = self.source.scalar(field).place;
+                    let place = self.source.key(field).place;
                     let message = format!("unknown key `{}` of plan `{}`{hint}", field.value, plan.text);
                     self.fault(place, message);
                 }
@@ -262,7 +262,7 @@ impl Reader<'_, '_> {
                 }
                 (None, _) => {
                     let hint = word::did_you_mean(&key.value, names);
-                    let place = self.source.scalar(key).place;
+                    let place = self.source.key(key).place;
                     self.fault(place, format!("unknown key `{}` of `labels`{hint}", key.value));
                 }
             }
@@ -305,7 +305,7 @@ impl Reader<'_, '_> {
 
     fn text(&self, node: &Node) -> Option<Scalar> {
         let Value::Text(text) = &node.value else { return None };
-        Some(self.source.scalar(&Spanned::new(text.clone(), node.referenced, node.defined)))
+        Some(self.source.scalar(text, node.referenced))
     }
 
     fn map<'n>(&mut self, node: &'n Node, expected: &str) -> Option<&'n Entries> {

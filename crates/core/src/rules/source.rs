@@ -32,7 +32,11 @@ pub(super) struct Scalar {
 
 impl<'t> Source<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        let bytes = text.as_bytes();
+        // A carriage return alone is the end of a line too: YAML counts so.
+        let ends =
+            |&at: &usize| bytes[at] == b'\n' || (bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
+        let breaks = (0..bytes.len()).filter(ends).map(|at| at + 1);
         Self { text, lines: std::iter::once(0).chain(breaks).collect() }
     }
 
@@ -56,13 +60,17 @@ impl<'t> Source<'t> {
         Place { line: number(location.line()), column: number(location.column()), width: 1 }
     }
 
-    pub(super) fn scalar(&self, Spanned { value, referenced, .. }: &Spanned<String>) -> Scalar {
-        let bytes = self.find(value, *referenced);
+    pub(super) fn scalar(&self, text: &str, location: Location) -> Scalar {
+        let bytes = self.find(text, location);
         let place = match &bytes {
             Some(bytes) => self.place_of_bytes(bytes),
-            None => self.place(*referenced),
+            None => self.place(location),
         };
-        Scalar { text: value.clone(), place, bytes }
+        Scalar { text: text.to_owned(), place, bytes }
+    }
+
+    pub(super) fn key(&self, Spanned { value, referenced, .. }: &Spanned<String>) -> Scalar {
+        self.scalar(value, *referenced)
     }
 
     /// A part of a scalar, given in bytes of its text; the whole of it if the part cannot be found in the file.

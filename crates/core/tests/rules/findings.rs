@@ -246,6 +246,7 @@ rule: [gcp]
         Some("aws"),
         "# a comment\r\nhap:\r\n  rule:\t# another\r\n  - aws\r\n  - \"aws(XR=a)\"\r\n  - 'aws( YR=a)'   # why\r\n  - é(PR=x)\r\n  - >-\r\n    aws(\r\n    ZR=a)\r\n  - |\r\n    aws(QR=a)\r\n  - \"aws(\\x50Q=a)\"\r\n  - &x aws(WR=a)\r\n  - *x\r\n",
     ),
+    ("carriage returns alone end lines", Some("aws"), "rule:\r- aws\r- aws ->\r"),
 ];
 
 fn options(plans: Option<&str>) -> Options {
