@@ -1,12 +1,13 @@
 //! Which pool: the labels that put an account into it, and the selector that finds it.
 
 use allotment_api::names::pool as names;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The label keys of pool entries; configuration, `hap.labels`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LabelKeys {
     /// Which pool the account is in.

@@ -1,12 +1,13 @@
 //! How many accounts a tenant may have, and how many clusters an account (seed 002).
 
 use super::Tenant;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The most clusters in one account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Limit(pub u32);
 
@@ -17,7 +18,7 @@ impl fmt::Display for Limit {
 }
 
 /// `hap.multiHyperscalerAccount`: who may have several accounts, and when the next one is taken.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct MultiAccount {
     /// `[]`: nobody; `["*"]`: everybody; else those listed.

@@ -1,8 +1,11 @@
 //! Which account? The pool of accounts, what can be true of one, and who gets which.
 
 mod account;
+mod compare;
+mod complaint;
 mod decide;
 mod entry;
+mod examine;
 pub mod key;
 mod limits;
 mod names;
@@ -15,8 +18,11 @@ mod wanted;
 mod tests;
 
 pub use account::{Candidate, Holding};
+pub use compare::{Asked, Compared, Grown, Sides, compare};
+pub use complaint::{Ailment, Complaint};
 pub use decide::{Answer, Choice, Dedicated, Lack, Question, decide};
 pub use entry::Entry;
+pub use examine::{Patient, PoolSummary, same_credentials, state, summarize};
 pub use key::{LabelKeys, PoolKey};
 pub use limits::{Accounts, Limit, MultiAccount};
 pub use names::{AccountName, Epoch, RequestUid, Tenant};

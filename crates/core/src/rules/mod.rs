@@ -33,10 +33,10 @@ mod parse;
 mod plans;
 mod rule;
 mod set;
-mod source;
+pub mod source;
 mod table;
-mod word;
-mod yaml;
+pub mod word;
+pub mod yaml;
 
 pub use attribute::{INPUTS, Input, Inputs, Output, Outputs};
 pub use diff::{Change, Class, Outcome};

@@ -5,7 +5,7 @@ use serde_saphyr::{Location, Spanned};
 use std::ops::Range;
 
 /// A text in which places can be found.
-pub(super) struct Source<'t> {
+pub struct Source<'t> {
     text: &'t str,
     /// Where each line starts.
     lines: Vec<usize>,
@@ -13,7 +13,7 @@ pub(super) struct Source<'t> {
 
 /// A place in a text: a line, a character in it, and how many characters from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     line: usize,
     column: usize,
     width: usize,
@@ -31,7 +31,8 @@ pub(super) struct Scalar {
 }
 
 impl<'t> Source<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    /// A text.
+    pub fn new(text: &'t str) -> Self {
         let bytes = text.as_bytes();
         // A carriage return alone is the end of a line too: YAML counts so.
         let ends =
@@ -40,7 +41,8 @@ impl<'t> Source<'t> {
         Self { text, lines: std::iter::once(0).chain(breaks).collect() }
     }
 
-    pub(super) fn finding(&self, code: Code, rule: usize, place: Place, message: String) -> Finding {
+    /// A finding at a place.
+    pub fn finding(&self, code: Code, rule: usize, place: Place, message: String) -> Finding {
         Finding {
             severity: code.severity(),
             code,
@@ -55,9 +57,14 @@ impl<'t> Source<'t> {
     }
 
     /// Where a value starts, as the YAML reader tells it.
-    pub(super) fn place(&self, location: Location) -> Place {
+    pub fn place(&self, location: Location) -> Place {
         let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX).max(1);
         Place { line: number(location.line()), column: number(location.column()), width: 1 }
+    }
+
+    /// Where the whole of a text stands.
+    pub fn place_of(&self, text: &Spanned<String>) -> Place {
+        self.key(text).place
     }
 
     pub(super) fn scalar(&self, text: &str, location: Location) -> Scalar {

@@ -1,7 +1,7 @@
 //! Words in messages: the one that somebody meant, and lists of them.
 
 /// "`a`, `b` or `c`".
-pub(super) fn one_of<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> String {
+pub fn one_of<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> String {
     let mut words: Vec<String> = words.into_iter().map(|word| format!("`{}`", word.as_ref())).collect();
     match words.pop() {
         Some(last) if !words.is_empty() => format!("{} or {last}", words.join(", ")),
@@ -10,7 +10,7 @@ pub(super) fn one_of<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> Strin
 }
 
 /// `; did you mean …?`, or nothing if no known word is near.
-pub(super) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 

@@ -5,24 +5,32 @@ use serde_saphyr::Spanned;
 use std::fmt;
 
 /// One node, with its place.
-pub(super) type Node = Spanned<Value>;
+pub type Node = Spanned<Value>;
 
+/// What a node holds.
 #[derive(Debug)]
-pub(super) enum Value {
+pub enum Value {
+    /// Nothing.
     Null,
+    /// A text.
     Text(String),
-    /// A number or a boolean.
-    Other,
+    /// A boolean.
+    Bool(bool),
+    /// A number; those with a fraction, and those that no `i64` holds, come as the nearest one.
+    Number(f64),
+    /// A list.
     List(Vec<Node>),
+    /// A map, in the order of the file.
     Map(Vec<(Spanned<String>, Node)>),
 }
 
 impl Value {
-    pub(super) const fn describe(&self) -> &'static str {
+    /// What it is, in words.
+    pub const fn describe(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
             Self::Text(_) => "a text",
-            Self::Other => "a number or a boolean",
+            Self::Bool(_) | Self::Number(_) => "a number or a boolean",
             Self::List(_) => "a list",
             Self::Map(_) => "a map",
         }
@@ -30,7 +38,7 @@ impl Value {
 }
 
 /// Reads one document. The error says what is not YAML about it, and where.
-pub(super) fn read(text: &str) -> Result<Node, serde_saphyr::Error> {
+pub fn read(text: &str) -> Result<Node, serde_saphyr::Error> {
     let mut options = serde_saphyr::Options::default();
     options.emit_comments = false;
     serde_saphyr::from_str_with_options(text, options)
@@ -63,32 +71,32 @@ impl<'de> Visitor<'de> for AnyValue {
         Value::deserialize(deserializer)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Value, E> {
-        Ok(Value::Other)
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Value, E> {
-        Ok(Value::Other)
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
     }
 
-    fn visit_i128<E>(self, _: i128) -> Result<Value, E> {
-        Ok(Value::Other)
+    fn visit_i128<E>(self, number: i128) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Value, E> {
-        Ok(Value::Other)
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
     }
 
-    fn visit_u128<E>(self, _: u128) -> Result<Value, E> {
-        Ok(Value::Other)
+    fn visit_u128<E>(self, number: u128) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Value, E> {
-        Ok(Value::Other)
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Value::Number(number))
     }
 
-    fn visit_bytes<E>(self, _: &[u8]) -> Result<Value, E> {
-        Ok(Value::Other)
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Value, E> {
+        Ok(Value::Text(String::from_utf8_lossy(bytes).into_owned()))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {

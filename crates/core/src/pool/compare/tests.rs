@@ -1,0 +1,209 @@
+use super::*;
+use crate::pool::{LabelKeys, PoolKey};
+
+fn name(account: &str) -> AccountName {
+    AccountName::new(account)
+}
+
+fn pool(shared: bool) -> PoolKey {
+    PoolKey { hyperscaler_type: "aws".to_owned(), shared, eu_access: false }
+}
+
+/// An entry with these labels beside its type.
+fn entry(labels: &[(&str, &str)]) -> Entry {
+    let labels = labels.iter().chain(&[("hyperscalerType", "aws")]);
+    let labels = labels.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Entry::read(&labels, None, &LabelKeys::default())
+}
+
+fn row(holding: Holding, assignments: u32) -> Row {
+    Row { pool: pool(false), holding, leaving: false, quarantine: None, assignments }
+}
+
+fn t() -> Tenant {
+    Tenant::new("t")
+}
+
+fn seat(request: &str, account: &str) -> Seat {
+    Seat { request: RequestUid::new(request), tenant: Some(t()), account: name(account) }
+}
+
+fn asked(phase: Phase, account: Option<&str>) -> Asked {
+    Asked {
+        name: "n/r".to_owned(),
+        phase: Some(phase),
+        account: account.map(name),
+        tenant: account.map(|_| t()),
+    }
+}
+
+fn shoot(request: Option<&str>) -> Grown {
+    Grown { name: "s".to_owned(), account: name("a"), request: request.map(RequestUid::new) }
+}
+
+/// One account `a`, claimed by `t`, with request `r` and its Shoot in it.
+fn agreed() -> Sides {
+    Sides {
+        entries: BTreeMap::from([(name("a"), entry(&[("tenantName", "t")]))]),
+        rows: BTreeMap::from([(name("a"), row(Holding::Claimed(t()), 1))]),
+        seats: vec![seat("r", "a")],
+        waiting: Vec::new(),
+        requests: BTreeMap::from([(RequestUid::new("r"), asked(Phase::Bound, Some("a")))]),
+        shoots: vec![shoot(Some("r"))],
+    }
+}
+
+/// The codes of what is found after a change.
+fn after(change: impl FnOnce(&mut Sides)) -> Vec<&'static str> {
+    let mut sides = agreed();
+    change(&mut sides);
+    compare(&sides).disagreements.iter().map(|found| found.code.as_str()).collect()
+}
+
+fn set(sides: &mut Sides, labels: &[(&str, &str)], holding: Holding) {
+    sides.entries.insert(name("a"), entry(labels));
+    sides.rows.insert(name("a"), row(holding, 1));
+}
+
+/// An account that nobody is in.
+fn empty(sides: &mut Sides, labels: &[(&str, &str)], holding: Holding) {
+    *sides = Sides::default();
+    sides.entries.insert(name("a"), entry(labels));
+    sides.rows.insert(name("a"), row(holding, 0));
+}
+
+#[test]
+fn who_agrees_is_left_alone() {
+    assert_eq!(compare(&agreed()), Compared::default());
+    assert_eq!(compare(&Sides::default()), Compared::default());
+}
+
+#[test]
+fn what_is_being_written_is_no_disagreement() {
+    let nothing: [&str; 0] = [];
+    assert_eq!(after(|sides| set(sides, &[], Holding::Claiming(t()))), nothing);
+    assert_eq!(after(|sides| empty(sides, &[("tenantName", "t")], Holding::Draining(t()))), nothing);
+    assert_eq!(
+        after(|sides| empty(sides, &[("tenantName", "t"), ("dirty", "true")], Holding::Dirty(None))),
+        nothing
+    );
+    let publishing = |sides: &mut Sides| {
+        sides.requests.insert(RequestUid::new("r"), asked(Phase::Pending, None));
+    };
+    assert_eq!(after(publishing), nothing);
+    let given_back = |sides: &mut Sides| {
+        *sides = Sides {
+            requests: BTreeMap::from([(RequestUid::new("r"), asked(Phase::Releasing, Some("a")))]),
+            ..Sides::default()
+        };
+    };
+    assert_eq!(after(given_back), nothing);
+}
+
+#[test]
+fn labels_against_the_ledger() {
+    assert_eq!(after(|sides| set(sides, &[("tenantName", "u")], Holding::Claimed(t()))), ["tenant"]);
+    assert_eq!(after(|sides| set(sides, &[], Holding::Claimed(t()))), ["tenant"]);
+    assert_eq!(after(|sides| set(sides, &[("tenantName", "u")], Holding::Claiming(t()))), ["tenant"]);
+    assert_eq!(
+        after(|sides| set(sides, &[("tenantName", "t"), ("dirty", "true")], Holding::Claimed(t()))),
+        ["dirty"]
+    );
+    assert_eq!(after(|sides| empty(sides, &[("tenantName", "t")], Holding::Free)), ["tenant"]);
+    assert_eq!(after(|sides| empty(sides, &[("dirty", "true")], Holding::Free)), ["dirty"]);
+    assert_eq!(after(|sides| empty(sides, &[("tenantName", "t")], Holding::Dirty(None))), ["dirty"]);
+    assert_eq!(after(|sides| empty(sides, &[], Holding::Dirty(None))), ["dirty"]);
+    assert_eq!(after(|sides| set(sides, &[("shared", "true")], Holding::Claimed(t()))), ["tenant", "pool"]);
+    assert_eq!(
+        after(|sides| set(sides, &[("tenantName", "t"), ("euAccess", "true")], Holding::Claimed(t()))),
+        ["pool"]
+    );
+}
+
+#[test]
+fn accounts_that_one_side_does_not_know() {
+    assert_eq!(after(|sides| sides.entries.clear()), ["entry-gone"]);
+    // The ledger is empty: the label, the request and the Shoot all say so.
+    let lost = |sides: &mut Sides| {
+        sides.rows.clear();
+        sides.seats.clear();
+    };
+    assert_eq!(after(lost), ["tenant", "not-assigned", "shoot-elsewhere"]);
+}
+
+#[test]
+fn quarantine_stands_on_both() {
+    let on_the_binding = |sides: &mut Sides| {
+        sides.entries.get_mut(&name("a")).unwrap().quarantine = Some("why".to_owned());
+    };
+    assert_eq!(after(on_the_binding), ["quarantine"]);
+    let in_the_ledger = |sides: &mut Sides| {
+        sides.rows.get_mut(&name("a")).unwrap().quarantine = Some("why".to_owned());
+    };
+    assert_eq!(after(in_the_ledger), ["quarantine"]);
+}
+
+#[test]
+fn requests_against_the_ledger() {
+    let elsewhere = |sides: &mut Sides| {
+        sides.requests.insert(RequestUid::new("r"), asked(Phase::Bound, Some("b")));
+    };
+    assert_eq!(after(elsewhere), ["not-assigned"]);
+    let of_another = |sides: &mut Sides| {
+        let other = Asked { tenant: Some(Tenant::new("u")), ..asked(Phase::Bound, Some("a")) };
+        sides.requests.insert(RequestUid::new("r"), other);
+    };
+    assert_eq!(after(of_another), ["not-assigned"]);
+    let waits = |sides: &mut Sides| {
+        sides.requests.insert(RequestUid::new("w"), asked(Phase::Waiting, None));
+    };
+    assert_eq!(after(waits), ["not-queued"]);
+    let queued = |sides: &mut Sides| {
+        waits(sides);
+        sides.waiting.push(RequestUid::new("w"));
+    };
+    assert_eq!(after(queued), [""; 0]);
+    assert_eq!(after(|sides| sides.waiting.push(RequestUid::new("gone"))), ["request-gone"]);
+    let gone = |sides: &mut Sides| {
+        sides.requests.clear();
+        sides.shoots.clear();
+    };
+    assert_eq!(after(gone), ["request-gone"]);
+}
+
+#[test]
+fn shoots_against_the_ledger() {
+    let moved = |sides: &mut Sides| {
+        sides.entries.insert(name("b"), entry(&[("tenantName", "t")]));
+        sides.rows.insert(name("b"), row(Holding::Claimed(t()), 0));
+        sides.shoots[0].account = name("b");
+    };
+    assert_eq!(after(moved), ["shoot-elsewhere"]);
+    assert_eq!(
+        after(|sides| {
+            empty(sides, &[], Holding::Free);
+            sides.shoots.push(shoot(None));
+        }),
+        ["shoot-in-empty"]
+    );
+    assert_eq!(
+        after(|sides| {
+            empty(sides, &[("dirty", "true")], Holding::Dirty(None));
+            sides.shoots.push(shoot(Some("nobody")));
+        }),
+        ["shoot-in-empty"]
+    );
+    // In an account that is somebody's, it is foreign and no more than that.
+    let mut sides = agreed();
+    sides.shoots.push(shoot(None));
+    let compared = compare(&sides);
+    assert_eq!((compared.disagreements, compared.foreign), (Vec::new(), vec![shoot(None)]));
+}
+
+#[test]
+fn books_that_contradict_themselves() {
+    let twice = |sides: &mut Sides| {
+        sides.seats.push(seat("r", "a"));
+    };
+    assert_eq!(after(twice), ["books"]);
+}
