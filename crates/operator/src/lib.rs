@@ -3,12 +3,20 @@
 //!
 //! | room | what is there |
 //! |---|---|
+//! | [`config`] | the configuration file |
 //! | [`ledger`] | who occupies which account, and everything that ever happened |
 //! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
 //! | [`subscription`] | SubscriptionRequests and the pool of accounts |
 //! | [`metrics`] | what is counted |
+//! | [`process`] | everything put together, as `allotment run` runs it |
+//! | [`server`] | health and metrics over HTTP |
+//! | [`survey`] | everything read once, for people who ask about the pool |
 
+pub mod config;
 pub mod ledger;
 pub mod metrics;
+pub mod process;
 pub mod runtime;
+pub mod server;
 pub mod subscription;
+pub mod survey;

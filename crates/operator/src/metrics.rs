@@ -27,6 +27,7 @@ struct Inner {
     reconcile_errors: Family<Failure, Counter>,
     leader: Family<Controller, Gauge>,
     rules_rejected: Gauge,
+    api_requests: Family<Call, Counter>,
     /// Gauges that are read off when somebody asks.
     pub(crate) pool: PoolGauges,
 }
@@ -56,6 +57,7 @@ macro_rules! labels {
 labels!(Outcome { outcome: &'static str });
 labels!(Reconcile { controller: &'static str, outcome: &'static str });
 labels!(Failure { controller: &'static str, category: &'static str });
+labels!(Call { target: &'static str, verb: &'static str, code: String });
 labels!(Controller { controller: &'static str });
 labels!(TenantLabel { global_account_id: String });
 labels!(AccountLabel { credentials_binding: String });
@@ -75,6 +77,7 @@ impl Metrics {
             reconcile_errors: Family::default(),
             leader: Family::default(),
             rules_rejected: Gauge::default(),
+            api_requests: Family::default(),
             pool: PoolGauges::default(),
         };
         inner.register();
@@ -108,6 +111,12 @@ impl Metrics {
         if let Some(category) = failure {
             self.0.reconcile_errors.get_or_create(&Failure { controller, category }).inc();
         }
+    }
+
+    /// An API server answered, or did not.
+    pub(crate) fn api_request(&self, target: &'static str, verb: &'static str, code: Option<u16>) {
+        let code = code.map_or_else(|| "none".to_owned(), |code| code.to_string());
+        self.0.api_requests.get_or_create(&Call { target, verb, code }).inc();
     }
 
     /// A process leads, or no longer does.
@@ -156,6 +165,7 @@ impl Inner {
             "1 while the newest rules are refused and older ones are in force",
             self.rules_rejected.clone(),
         );
+        all.register("allotment_api_requests", "Requests to API servers", self.api_requests.clone());
         let PoolGauges {
             per_tenant,
             per_account,

@@ -5,7 +5,7 @@
 //! process that is paused does not notice, which is why the ledger carries an epoch.
 
 use super::{call::CallError, call::call, clock::Clock};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::MicroTime,
@@ -172,6 +172,17 @@ impl Observed {
         }
         self.lease = lease;
     }
+}
+
+/// Who holds a Lease, by the times that are written in it: for people, who cannot wait and see.
+pub async fn holder(api: &Api<Lease>, name: &str, now: Timestamp) -> Result<Option<String>, CallError> {
+    let lease = call(|| format!("read Lease {name}"), api.get_opt(name)).await?;
+    Ok(lease.and_then(|lease| {
+        let term = SignedDuration::try_from(term_of(&lease)).ok()?;
+        let LeaseSpec { holder_identity, renew_time, .. } = lease.spec?;
+        let holds = renew_time.is_some_and(|renewed| now.duration_since(renewed.0) < term);
+        holder_identity.filter(|holder| holds && !holder.is_empty())
+    }))
 }
 
 /// How long the holder asked for.

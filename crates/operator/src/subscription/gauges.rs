@@ -2,7 +2,7 @@
 
 use super::{Operator, Trouble};
 use crate::metrics::{AccountLabel, PoolLabel, QueueLabel, StateLabel, TenantLabel};
-use allotment_core::pool::{Entry, Holding};
+use allotment_core::pool::state;
 use std::collections::BTreeMap;
 
 /// The states of accounts, so that one that no account is in says 0.
@@ -36,7 +36,7 @@ impl Operator {
                     states.entry((state, provider.clone())).or_default();
                 }
                 *states
-                    .entry((state_of(&entry.entry, holdings.get(account).copied()), provider))
+                    .entry((state(&entry.entry, holdings.get(account).copied()), provider))
                     .or_default() += 1;
                 if per_object {
                     let label = AccountLabel { credentials_binding: account.to_string() };
@@ -71,16 +71,6 @@ impl Operator {
         gauges.to_look_at.set(number(self.to_look_at().len()));
         gauges.halted.set(i64::from(self.halted().borrow().is_some()));
         Ok(inner.metrics.text())
-    }
-}
-
-fn state_of(entry: &Entry, holding: Option<&Holding>) -> &'static str {
-    match holding {
-        _ if entry.internal => "internal",
-        _ if entry.quarantine.is_some() => "quarantined",
-        _ if entry.pool.as_ref().is_some_and(|pool| pool.shared) => "shared",
-        Some(holding) => holding.as_str(),
-        None => "free",
     }
 }
 

@@ -6,6 +6,7 @@
 use super::kept::Kept;
 use allotment_api::kyma::{BindingKind, SubscriptionRequest};
 use allotment_core::pool::{AccountName, Entry, LabelKeys, PoolKey, RequestUid, Shoots, Tenant};
+use kube::api::ObjectMeta;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -251,6 +252,17 @@ impl Index {
         let credential = &self.entries.get(account)?.credential;
         let (namespace, name) = credential.strip_prefix("Secret/")?.split_once('/')?;
         Some((namespace.to_owned(), name.to_owned()))
+    }
+
+    /// Whether an object carries the label of the pool.
+    pub fn is_in_the_pool(&self, metadata: &ObjectMeta) -> bool {
+        metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(&self.keys.hyperscaler_type))
+    }
+
+    /// Credentials that several entries have, as `kind/namespace/name`: one account that looks like several.
+    pub fn used_twice(&self) -> impl Iterator<Item = (&str, &BTreeSet<AccountName>)> {
+        let several = self.accounts_of.iter().filter(|(_, accounts)| accounts.len() > 1);
+        several.map(|(credential, accounts)| (&**credential, accounts))
     }
 
     /// The cloud of an account, from its type.

@@ -3,6 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `index`, `learn`, `kept` | what is known, from watches |
+//! | `lifetime` | from start to stop, and the Lease |
 //! | `term` | what a new leader does before it hands anything out |
 //! | `request`, `release` | one look at a request |
 //! | `account` | one look at an account |
@@ -14,6 +15,7 @@ mod gauges;
 mod index;
 mod kept;
 mod learn;
+mod lifetime;
 mod release;
 mod request;
 mod run;
@@ -23,8 +25,9 @@ mod write;
 
 pub use index::{Index, PoolEntry, RequestName, ShootFact};
 pub use learn::Followed;
+pub use lifetime::LEASE_NAME;
 pub use run::{Operator, Parts, Policy, Settings};
-pub use term::TermError;
+pub use term::{IDENTITY, TermError};
 pub use trouble::Trouble;
 
 use allotment_core::pool::{AccountName, PoolKey, RequestUid};

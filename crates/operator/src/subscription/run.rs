@@ -6,13 +6,12 @@ use super::{
     term::{Term, TermError},
 };
 use crate::{
-    ledger::Ledger,
+    ledger::{Ledger, LedgerError},
     metrics::Metrics,
     runtime::{
         clock::Clock,
         events::Recorder,
         follow::{MetadataOf, Position, Seen, Source, follow},
-        lease::Candidate,
         queue::{Outcome, Queue},
     },
 };
@@ -25,7 +24,7 @@ use allotment_core::{
     rules::RuleSet,
 };
 use futures::future::{join_all, pending};
-use k8s_openapi::api::{coordination::v1::Lease, core::v1::Secret};
+use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
     collections::BTreeMap,
@@ -35,7 +34,7 @@ use std::{
 use tokio::{sync::watch, time::Instant};
 
 /// The controller's name in Events, metrics and the Lease.
-const CONTROLLER: &str = "subscription";
+pub(super) const CONTROLLER: &str = "subscription";
 
 /// How long until a leader that may not hand anything out looks again whether it may.
 const TERM_RETRY: Duration = Duration::from_secs(10);
@@ -112,6 +111,9 @@ pub(super) struct Inner {
     queue: Queue<Task>,
     /// Why nothing is handed out, if nothing is.
     halted: watch::Sender<Option<String>>,
+    pub(super) leading: watch::Sender<bool>,
+    /// Somebody else has raised the epoch in the ledger: this term is over, whatever the Lease says.
+    pub(super) outdated: watch::Sender<bool>,
 }
 
 impl Operator {
@@ -137,32 +139,9 @@ impl Operator {
             shoots_at: Position::new(),
             queue: Queue::new(),
             halted: watch::channel(None).0,
+            leading: watch::channel(false).0,
+            outdated: watch::channel(false).0,
         }))
-    }
-
-    /// Runs for ever: follows, tries to lead, and works while it does. Dropping it stops it like a crash would.
-    pub async fn run(&self) {
-        let leases: Api<Lease> =
-            Api::namespaced(self.0.control_plane.clone(), &self.0.settings.lease_namespace);
-        let name = format!("allotment-{CONTROLLER}");
-        let candidate = Candidate::new(leases, &name, &self.0.settings.identity, self.0.clock.clone());
-        let mut leading = candidate.leading();
-        let metrics = &self.0.metrics;
-        tokio::select! {
-            biased;
-            () = Box::pin(self.follow_all()) => (),
-            () = Box::pin(candidate.lead(|| Box::pin(self.serve()))) => (),
-            () = async { while leading.changed().await.is_ok() { metrics.leads(CONTROLLER, *leading.borrow()); } } => (),
-        }
-    }
-
-    /// Works without a Lease, as whoever leads does. For tests and simulations that want two leaders at once.
-    pub async fn run_as_leader(&self) {
-        tokio::select! {
-            biased;
-            () = Box::pin(self.follow_all()) => (),
-            () = Box::pin(self.serve()) => (),
-        }
     }
 
     /// Takes new rules and limits. Requests that have no account yet are looked at again.
@@ -196,6 +175,11 @@ impl Operator {
         self.0.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether this process leads.
+    pub fn is_leading(&self) -> bool {
+        *self.0.leading.borrow()
+    }
+
     /// Whether nothing runs, and nothing is due before this moment.
     pub fn is_idle_until(&self, moment: Instant) -> bool {
         self.0.queue.is_idle_until(moment)
@@ -210,7 +194,7 @@ impl Operator {
         &self.0
     }
 
-    async fn serve(&self) {
+    pub(super) async fn serve(&self) {
         let term = self.0.begin_when_possible().await;
         self.0.enqueue_requests();
         let workers = (0..self.0.settings.workers.max(1)).map(|_| self.work(term));
@@ -233,6 +217,9 @@ impl Operator {
                 result.as_ref().err().map(Trouble::category),
             );
             if let Err(trouble) = result {
+                if matches!(trouble, Trouble::Ledger(LedgerError::Stale { .. })) {
+                    self.0.outdated.send_replace(true);
+                }
                 if outcome == Outcome::Again {
                     tracing::debug!(?task, %trouble, "again");
                 } else {
@@ -252,7 +239,7 @@ impl Operator {
     }
 
     /// Follows everything, for ever.
-    async fn follow_all(&self) {
+    pub(super) async fn follow_all(&self) {
         let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
         let requests: Api<DeserializeGuard<SubscriptionRequest>> = match &inner.settings.request_namespace {
             None => Api::all(inner.control_plane.clone()),
@@ -333,13 +320,18 @@ impl Inner {
         Ok(Outcome::Done)
     }
 
-    /// Becomes the leader in the ledger too, once the ledger fits the garden.
-    async fn begin_when_possible(&self) -> Term {
+    /// Waits until every kind has been listed once.
+    pub(super) async fn until_complete(&self) {
         let mut changed = self.changed.subscribe();
         while !self.index().is_complete() {
             // The sender lives as long as we do.
             let _ = changed.changed().await;
         }
+    }
+
+    /// Becomes the leader in the ledger too, once the ledger fits the garden.
+    async fn begin_when_possible(&self) -> Term {
+        self.until_complete().await;
         loop {
             // What came up so far is seen by the comparison, and a term that was dropped has left tasks behind that nobody
             // will finish.

@@ -17,7 +17,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The ConfigMap in the garden that says which ledger the garden is served from.
-const IDENTITY: &str = "allotment-ledger";
+pub const IDENTITY: &str = "allotment-ledger";
 
 /// A time of leadership.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,17 @@ pub enum TermError {
 impl Inner {
     /// Begins a term.
     pub(super) async fn begin(&self) -> Result<Term, Trouble> {
+        let (uuid, version) = self.fitting().await?;
+        let epoch = self.ledger.lead(&self.settings.identity, self.clock.now()).await?;
+        self.write_identity(&Identity { uuid, epoch }, version).await?;
+        let term = Term { epoch };
+        self.compare(term).await?;
+        tracing::info!(%epoch, "the ledger is compared with the garden; accounts can be handed out");
+        Ok(term)
+    }
+
+    /// The ledger's identity and the version of the garden's note about it, if the two fit.
+    pub(super) async fn fitting(&self) -> Result<(String, Option<String>), Trouble> {
         let known = self.known_identity().await?;
         let ours = self.ledger.identity().await?;
         if let Some((known, _)) = known.as_ref().filter(|(known, _)| known.uuid != ours.uuid) {
@@ -63,13 +74,20 @@ impl Inner {
         if let Some((known, _)) = known.as_ref().filter(|(known, _)| known.epoch > ours.epoch) {
             return Err(TermError::Old { known: known.epoch, found: ours.epoch }.into());
         }
+        Ok((ours.uuid, known.map(|(_, version)| version)))
+    }
+
+    /// Throws away what the ledger says about the present, and makes it anew from the cluster.
+    pub(super) async fn rebuild(&self) -> Result<Epoch, Trouble> {
+        self.until_complete().await;
+        let known = self.known_identity().await?;
+        let uuid = self.ledger.identity().await?.uuid;
         let epoch = self.ledger.lead(&self.settings.identity, self.clock.now()).await?;
-        let identity = Identity { uuid: ours.uuid, epoch };
-        self.write_identity(&identity, known.map(|(_, version)| version)).await?;
-        let term = Term { epoch };
-        self.compare(term).await?;
-        tracing::info!(%epoch, "the ledger is compared with the garden; accounts can be handed out");
-        Ok(term)
+        self.ledger.clear(epoch, "made anew from the cluster", self.clock.now()).await?;
+        self.compare(Term { epoch }).await?;
+        // Last: where this breaks off before, a halted operator stays halted.
+        self.write_identity(&Identity { uuid, epoch }, known.map(|(_, version)| version)).await?;
+        Ok(epoch)
     }
 
     async fn known_identity(&self) -> Result<Option<(Identity, String)>, Trouble> {

@@ -1,0 +1,195 @@
+//! What can stand in the configuration file. The doc comments are what `allotment config schema` says.
+
+use allotment_api::kyma::{BindingKind, Provider};
+use allotment_core::pool::{LabelKeys, MultiAccount};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, fmt, path::PathBuf};
+
+/// The operators' configuration, as the chart renders it from values of the same names.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Config {
+    /// The pool of accounts. Taken over while the operators run, but for `bindingKind` and `labels`.
+    pub hap: Hap,
+    /// The garden.
+    pub gardener: Gardener,
+    /// Where it is kept who sits in which account.
+    pub ledger: LedgerAddress,
+    /// What Clusters are made of.
+    pub clusters: Clusters,
+    /// What kubeconfigs may be asked for.
+    pub access: Access,
+    /// Which operators run.
+    pub controllers: Controllers,
+    /// Health, metrics and pages.
+    pub server: Server,
+}
+
+/// Which account a cluster runs in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Hap {
+    /// The rules, as in `aws(PR=cf-eu11) -> EU`; `allotment rules check` has more to say about them.
+    pub rule: Vec<String>,
+    /// The plans that need a rule.
+    pub enabled_plans: Option<Vec<String>>,
+    /// Providers of plans, where they differ from the built-in table.
+    pub plans: Option<BTreeMap<String, Plan>>,
+    /// Who may have several accounts, and when the next one is taken.
+    pub multi_hyperscaler_account: MultiAccount,
+    /// How many accounts one tenant may hold; 0 means no cap.
+    pub max_accounts_per_tenant: u32,
+    /// What the pool is made of.
+    pub binding_kind: BindingKind,
+    /// The keys of the labels on pool entries.
+    pub labels: LabelKeys,
+}
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Plan {
+    /// The clouds that it can be in.
+    pub providers: Vec<String>,
+}
+
+/// The garden.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Gardener {
+    /// The path of a kubeconfig; "" means the one that the control plane is reached with. It is read again when it changes.
+    pub kubeconfig: PathBuf,
+    /// The namespace of the project.
+    #[schemars(length(min = 1, max = 63))]
+    pub namespace: String,
+    /// How hard the operators may press on the garden's API server.
+    #[schemars(range(min = 1))]
+    pub requests_per_second: u32,
+    /// What the ledger calls this garden; "" means the host name of its API server. One database can keep several gardens.
+    pub name: String,
+}
+
+impl Default for Gardener {
+    fn default() -> Self {
+        Self {
+            kubeconfig: PathBuf::new(),
+            namespace: "garden-kyma".to_owned(),
+            requests_per_second: 50,
+            name: String::new(),
+        }
+    }
+}
+
+/// Where the ledger is. The URL can have a password in it, so this does not print it.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LedgerAddress {
+    /// `sqlite:///path/of/a/file` or `postgres://user:password@host/database`.
+    pub url: Option<String>,
+    /// The path of a file with the URL in it.
+    pub url_file: Option<PathBuf>,
+}
+
+impl fmt::Debug for LedgerAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { url, url_file } = self;
+        let url = url.as_ref().map(|_| "[redacted]");
+        formatter.debug_struct("LedgerAddress").field("url", &url).field("url_file", url_file).finish()
+    }
+}
+
+/// What Clusters are made of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Clusters {
+    /// Where KubeconfigRequests find Clusters that are not in their own namespace; "" means nowhere else.
+    pub namespace: String,
+    /// Defaults for the Shoots of a provider.
+    #[schemars(extend("propertyNames" = { "enum": ["alicloud", "aws", "azure", "gcp", "openstack"] }))]
+    pub providers: BTreeMap<Provider, ProviderDefaults>,
+}
+
+/// Defaults for the Shoots of a provider.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProviderDefaults {
+    /// The name of the CloudProfile.
+    pub cloud_profile: Option<String>,
+    /// The network range of the nodes.
+    pub nodes: Option<String>,
+    /// What the Cluster operator reads beyond that.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// What kubeconfigs may be asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Access {
+    /// The longest life of a handed-out kubeconfig, in seconds.
+    #[schemars(range(min = 600))]
+    pub max_expiration: u32,
+    /// Which namespaces may ask for which rules on which Clusters, at most.
+    pub policies: Vec<Map<String, Value>>,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self { max_expiration: 86400, policies: Vec::new() }
+    }
+}
+
+/// Which operators run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Controllers(pub Vec<Controller>);
+
+impl Default for Controllers {
+    fn default() -> Self {
+        Self(vec![Controller::Subscription, Controller::Cluster, Controller::Kubeconfig])
+    }
+}
+
+/// An operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Controller {
+    /// Which account each SubscriptionRequest gets.
+    Subscription,
+    /// Clusters and their Shoots.
+    Cluster,
+    /// Kubeconfigs.
+    Kubeconfig,
+}
+
+impl Controller {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Subscription, Self::Cluster, Self::Kubeconfig];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Subscription => "subscription",
+            Self::Cluster => "cluster",
+            Self::Kubeconfig => "kubeconfig",
+        }
+    }
+}
+
+/// Health, metrics and pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Server {
+    /// Where it listens: an IP address and a port.
+    pub address: String,
+    /// Whether there are metrics with one line for every tenant and every account.
+    pub per_object_metrics: bool,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self { address: "127.0.0.1:8080".to_owned(), per_object_metrics: true }
+    }
+}

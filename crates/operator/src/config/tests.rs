@@ -1,0 +1,112 @@
+use super::*;
+
+/// The configuration that the chart renders by default, but for the garden's kubeconfig.
+fn from_the_chart() -> String {
+    let values = include_str!("../../../../charts/allotment/values.yaml");
+    let end = values.find("# How the operators run").unwrap();
+    let without = |line: &&str| {
+        !line.contains("ecretRef") && !line.contains("    name: ") && !line.contains("    key: ")
+    };
+    values[..end].lines().filter(without).map(|line| format!("{line}\n")).collect()
+}
+
+fn findings(text: &str) -> Vec<String> {
+    load(text).findings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_charts_values_are_a_configuration() {
+    let loaded = load(&from_the_chart());
+    assert_eq!(loaded.findings, []);
+    let settled = loaded.settled.unwrap();
+    assert_eq!(settled.config.gardener.namespace, "garden-kyma");
+    assert_eq!(settled.config.controllers, Controllers::default());
+    assert_eq!(settled.config.clusters.providers[&Provider::Azure].cloud_profile.as_deref(), Some("az"));
+    let policy = settled.policy().unwrap();
+    assert_eq!((policy.rules.rules().len(), policy.cap), (11, None));
+    assert_eq!(policy.multi_account.limits["aws"].0, 180);
+}
+
+#[test]
+fn little_is_needed() {
+    let settled = load("hap: {rule: [aws], enabledPlans: [aws]}\n").settled.unwrap();
+    assert_eq!(settled.config.server, Server::default());
+    assert_eq!(settled.config.server.address, "127.0.0.1:8080");
+    assert!(settled.config.ledger.read().is_err());
+    // Without the operator that needs rules, there need not be any.
+    assert!(load("controllers: [cluster]\n").settled.unwrap().policy().is_none());
+}
+
+#[test]
+fn all_faults_come_at_once_with_their_places() {
+    let text = "\
+hap:
+  rule: [aws, 'aws(XX=1)', gcp]
+  enabledPlans: [aws, gcp]
+  multiHyperscalerAccount: {limits: {default: 0, ibm: 3}}
+  maxAccountsPerTenant: -1
+  bindingKind: Binding
+gardner: {}
+gardener: {namespace: 7, requestsPerSecond: 0}
+ledger: {url: 'mysql://x', urlFile: /f}
+access: {maxExpiration: ten}
+controllers: [subscription, clusters]
+server: {adress: x, address: localhost, perObjectMetrics: 1}
+clusters: {providers: {aws: {cloudProfile: 3}, azur: {}}}
+image: {}
+";
+    let expected = [
+        "2:20: error[unknown-attribute]: `XX` is not an input attribute: expected `PR` or `HR`",
+        "4:38: error[invalid-value]: multiHyperscalerAccount.limits.default: must be at least 1; leave it out for the default",
+        "4:50: error[invalid-value]: multiHyperscalerAccount.limits.ibm: no such provider; there are alicloud, aws, azure, gcp, gdch, openstack, and default",
+        "5:25: error[invalid-value]: `maxAccountsPerTenant` is -1: expected at least 0",
+        "6:16: error[invalid-value]: `bindingKind` is `Binding`: expected `CredentialsBinding`, `SecretBinding` or `Secret`",
+        "7:1: error[syntax]: unknown key `gardner`; did you mean `gardener`?",
+        "8:23: error[invalid-value]: `namespace` is `7`: expected a text",
+        "8:45: error[invalid-value]: `requestsPerSecond` is 0: expected at least 1",
+        "9:1: error[invalid-value]: `ledger` has both `url` and `urlFile`: expected one of them",
+        "10:25: error[invalid-value]: `maxExpiration` is `ten`: expected a whole number",
+        "11:29: error[invalid-value]: `controllers` is `clusters`: expected `subscription`, `cluster` or `kubeconfig`; did you mean `cluster`?",
+        "12:10: error[syntax]: unknown key `adress`; did you mean `address`?",
+        "12:21: error[invalid-value]: `address` is `localhost`: expected an IP address and a port, as in 127.0.0.1:8080",
+        "12:59: error[invalid-value]: `perObjectMetrics` is `1`: expected true or false",
+        "13:44: error[invalid-value]: `cloudProfile` is `3`: expected a text",
+        "13:48: error[syntax]: unknown key `azur`; did you mean `azure`?",
+        "14:1: error[syntax]: unknown key `image`: expected `access`, `clusters`, `controllers`, `gardener`, `hap`, `ledger` or `server`",
+    ];
+    let found = findings(text);
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+}
+
+#[test]
+fn what_is_no_configuration_is_refused() {
+    assert_eq!(
+        findings("{}"),
+        ["1:1: error[invalid-value]: the key `hap` is missing: expected the rules below it"]
+    );
+    assert_eq!(findings("rule: [aws]").len(), 1);
+    assert_eq!(findings("a: [").len(), 1);
+    assert_eq!(findings("hap: {rule: []}").len(), 1);
+    assert!(load("- 1\n").settled.is_none());
+}
+
+#[test]
+fn no_password_is_printed() {
+    let settled =
+        load("hap: {rule: [aws], enabledPlans: [aws]}\nledger: {url: 'postgres://u:secret@h/d'}\n").settled;
+    assert!(!format!("{:?}", settled.unwrap()).contains("secret"));
+}
+
+#[test]
+fn what_needs_a_restart_is_named() {
+    let of = |text: &str| load(text).settled.unwrap().config;
+    let old = of("hap: {rule: [aws], enabledPlans: [aws]}\n");
+    let new = of(
+        "hap: {rule: [gcp], enabledPlans: [gcp], maxAccountsPerTenant: 3}\nserver: {address: '0.0.0.0:1'}\n",
+    );
+    assert_eq!(old.needs_restart(&new), ["server"]);
+    assert!(old.needs_restart(&old.clone()).is_empty());
+}

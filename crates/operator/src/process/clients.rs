@@ -1,0 +1,224 @@
+//! Clients for API servers: no hidden retries, a limit on how hard they press, and every request counted.
+
+use crate::{config::Gardener, metrics::Metrics};
+use http::{Method, Request, Response};
+use kube::{
+    Client, Config,
+    client::{Body, ClientBuilder},
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+};
+use std::{
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{Arc, PoisonError, RwLock},
+    task::{Context, Poll},
+    time::Duration,
+};
+use tower::{Layer, Service, limit::RateLimitLayer, service_fn};
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The kubeconfig cannot be used.
+    #[error("cannot use the kubeconfig {path}: {source}")]
+    Kubeconfig {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: KubeconfigError,
+    },
+    /// There is neither a kubeconfig nor a cluster around this process.
+    #[error("there is no way to the {target}: {source}")]
+    Nowhere {
+        /// What was to be reached.
+        target: &'static str,
+        /// Why not.
+        source: Box<kube::config::InferConfigError>,
+    },
+    /// The client could not be set up.
+    #[error("cannot make a client for the {target}: {source}")]
+    Setup {
+        /// What for.
+        target: &'static str,
+        /// Why not.
+        source: Box<kube::Error>,
+    },
+}
+
+/// A client for the control plane: by a kubeconfig file, else as kubectl finds one, else from inside the cluster.
+pub async fn control_plane(kubeconfig: Option<&Path>, metrics: &Metrics) -> Result<Client, ClientError> {
+    const TARGET: &str = "control plane";
+    let config = configuration(kubeconfig, TARGET).await?;
+    let setup = |source| ClientError::Setup { target: TARGET, source: Box::new(source) };
+    let counted = Count { target: "control-plane", metrics: metrics.clone() };
+    Ok(ClientBuilder::try_from(config).map_err(setup)?.with_layer(&counted).build())
+}
+
+/// The garden: a client whose kubeconfig can change behind it.
+#[derive(Clone)]
+pub struct Garden {
+    /// The client.
+    pub client: Client,
+    /// What the ledger calls the garden.
+    pub name: String,
+    path: Option<PathBuf>,
+    current: Arc<RwLock<Client>>,
+}
+
+impl Garden {
+    /// Reaches it by its own kubeconfig, else by that of the control plane.
+    pub async fn new(
+        settings: &Gardener,
+        control_plane: Option<&Path>,
+        metrics: &Metrics,
+    ) -> Result<Self, ClientError> {
+        let own = Some(settings.kubeconfig.clone()).filter(|path| !path.as_os_str().is_empty());
+        let path = own.or_else(|| control_plane.map(Path::to_owned));
+        let config = configuration(path.as_deref(), "garden").await?;
+        let name = match settings.name.as_str() {
+            "" => config.cluster_url.host().unwrap_or("garden").to_owned(),
+            name => name.to_owned(),
+        };
+        let current = Arc::new(RwLock::new(plain(config)?));
+        let forward = {
+            let current = current.clone();
+            service_fn(move |request: Request<Body>| {
+                let client = current.read().unwrap_or_else(PoisonError::into_inner).clone();
+                async move { client.send(request).await }
+            })
+        };
+        let client = ClientBuilder::new(forward, settings.namespace.clone())
+            .with_layer(&RateLimitLayer::new(
+                u64::from(settings.requests_per_second.max(1)),
+                Duration::from_secs(1),
+            ))
+            .with_layer(&Count { target: "garden", metrics: metrics.clone() })
+            .build();
+        Ok(Self { client, name, path, current })
+    }
+
+    /// The kubeconfig file that it is reached by, if it is one.
+    pub fn kubeconfig(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Reads the kubeconfig again. New requests go by it; watches go on as they are until they end.
+    pub async fn read_kubeconfig_again(&self) -> Result<(), ClientError> {
+        let fresh = plain(configuration(self.path.as_deref(), "garden").await?)?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+}
+
+fn plain(config: Config) -> Result<Client, ClientError> {
+    Client::try_from(config)
+        .map_err(|source| ClientError::Setup { target: "garden", source: Box::new(source) })
+}
+
+async fn configuration(path: Option<&Path>, target: &'static str) -> Result<Config, ClientError> {
+    let mut config = match path {
+        Some(path) => {
+            let fault = |source| ClientError::Kubeconfig { path: path.to_owned(), source };
+            let kubeconfig = Kubeconfig::read_from(path).map_err(fault)?;
+            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(fault)?
+        }
+        None => Config::infer()
+            .await
+            .map_err(|source| ClientError::Nowhere { target, source: Box::new(source) })?,
+    };
+    // Whoever calls decides about that: a repeated write whose answer was lost must not look like a refusal.
+    config.default_retry = false;
+    Ok(config)
+}
+
+/// Counts requests by what came of them.
+#[derive(Clone)]
+struct Count {
+    target: &'static str,
+    metrics: Metrics,
+}
+
+impl<S> Layer<S> for Count {
+    type Service = Counted<S>;
+
+    fn layer(&self, inner: S) -> Counted<S> {
+        Counted { count: self.clone(), inner }
+    }
+}
+
+struct Counted<S> {
+    count: Count,
+    inner: S,
+}
+
+type Answer<B, E> = Pin<Box<dyn Future<Output = Result<Response<B>, E>> + Send>>;
+
+impl<S, B> Service<Request<Body>> for Counted<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Future: Send + 'static,
+    B: 'static,
+    S::Error: 'static,
+{
+    type Response = Response<B>;
+    type Error = S::Error;
+    type Future = Answer<B, S::Error>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let Count { target, metrics } = self.count.clone();
+        let verb = verb(request.method(), request.uri().path(), request.uri().query().unwrap_or_default());
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let answer = answer.await;
+            metrics.api_request(target, verb, answer.as_ref().ok().map(|answer| answer.status().as_u16()));
+            answer
+        })
+    }
+}
+
+/// The verb of a request, as RBAC has it.
+fn verb(method: &Method, path: &str, query: &str) -> &'static str {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let behind_version = if parts.first() == Some(&"api") { 2 } else { 3 };
+    let rest = parts.get(behind_version..).unwrap_or_default();
+    let in_namespace = rest.first() == Some(&"namespaces") && rest.len() > 2;
+    let is_named = rest.len() > if in_namespace { 3 } else { 1 };
+    match *method {
+        Method::GET if query.split('&').any(|part| part == "watch=true" || part == "watch=1") => "watch",
+        Method::GET if is_named => "get",
+        Method::GET => "list",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE if is_named => "delete",
+        Method::DELETE => "deletecollection",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_have_the_verbs_of_rbac() {
+        for (method, path, query, expected) in [
+            (Method::GET, "/api/v1/namespaces/a/secrets/s", "", "get"),
+            (Method::GET, "/api/v1/namespaces/a/secrets", "limit=1", "list"),
+            (Method::GET, "/api/v1/namespaces/a", "", "get"),
+            (Method::GET, "/api/v1/namespaces", "", "list"),
+            (Method::GET, "/apis/core.gardener.cloud/v1beta1/namespaces/a/shoots", "&watch=true", "watch"),
+            (Method::GET, "/apis/g/v1/things", "", "list"),
+            (Method::PATCH, "/apis/g/v1/namespaces/a/things/t/status", "", "patch"),
+            (Method::DELETE, "/apis/g/v1/namespaces/a/things/t", "", "delete"),
+            (Method::DELETE, "/apis/g/v1/namespaces/a/things", "", "deletecollection"),
+            (Method::PUT, "/apis/coordination.k8s.io/v1/namespaces/a/leases/l", "", "update"),
+        ] {
+            assert_eq!(verb(&method, path, query), expected, "{method} {path}?{query}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Everything put together, as `allotment run` runs it.
+
+pub mod clients;
+mod reload;
+
+use crate::{
+    config::{self, AddressError, Config, Controller, Loaded, Settled},
+    ledger::{Ledger, LedgerError, Place},
+    metrics::Metrics,
+    runtime::{clock::Clock, events::Recorder},
+    server::{self, Health},
+    subscription::{Operator, Parts, Settings},
+};
+use allotment_core::rules::Finding;
+use clients::{ClientError, Garden};
+use kube::Client;
+use reload::{About, Reload};
+use std::{
+    env, fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+use tokio::{net::TcpListener, sync::watch};
+
+/// Where the Lease is outside of a pod.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// As many requests and accounts are looked at at once: enough to keep a garden busy, few enough to be fair to it.
+const WORKERS: usize = 8;
+
+/// What a process is started with.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The configuration file.
+    pub config: PathBuf,
+    /// The control plane's kubeconfig; none: as kubectl finds it, or the cluster around this process.
+    pub kubeconfig: Option<PathBuf>,
+    /// The operators to run, whatever the configuration says.
+    pub controllers: Option<Vec<Controller>>,
+}
+
+/// Why a process does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The configuration is bad.
+    #[error("{path} is refused: {} findings", .findings.len())]
+    Config {
+        /// Which.
+        path: PathBuf,
+        /// Everything that is wrong with it.
+        findings: Vec<Finding>,
+    },
+    /// None of the operators is there.
+    #[error(
+        "there is nothing to run: of the operators only `subscription` is there, and `controllers` does not name it"
+    )]
+    NothingToRun,
+    /// A server cannot be reached.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// It is not known where the ledger is.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The ledger cannot be opened.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The port is taken, say.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// What a configuration leads to.
+pub struct Connections {
+    /// Where requests are.
+    pub control_plane: Client,
+    /// Where accounts and Shoots are.
+    pub garden: Garden,
+    /// Who sits where.
+    pub ledger: Ledger,
+}
+
+impl Connections {
+    /// Makes the clients and opens the ledger.
+    pub async fn open(
+        config: &Config,
+        kubeconfig: Option<&Path>,
+        metrics: &Metrics,
+    ) -> Result<Self, StartError> {
+        let control_plane = clients::control_plane(kubeconfig, metrics).await?;
+        let garden = Garden::new(&config.gardener, kubeconfig, metrics).await?;
+        let place = Place { garden: garden.name.clone(), project: config.gardener.namespace.clone() };
+        let ledger = Ledger::open(&config.ledger.read()?, place).await?;
+        Ok(Self { control_plane, garden, ledger })
+    }
+}
+
+/// What an operator made from this configuration does not change while it runs.
+pub fn settings(config: &Config, identity: String) -> Settings {
+    Settings {
+        garden_namespace: config.gardener.namespace.clone(),
+        request_namespace: None,
+        lease_namespace: own_namespace(),
+        identity,
+        binding_kind: config.hap.binding_kind,
+        labels: config.hap.labels.clone(),
+        workers: WORKERS,
+    }
+}
+
+/// Reads a configuration file; the findings are in the error if it is bad.
+pub fn read(path: &Path) -> Result<(String, Settled), StartError> {
+    let text =
+        fs::read_to_string(path).map_err(|source| StartError::Read { path: path.to_owned(), source })?;
+    let Loaded { settled, findings } = config::load(&text);
+    let settled = settled.ok_or_else(|| StartError::Config { path: path.to_owned(), findings })?;
+    Ok((text, settled))
+}
+
+/// A process that is ready to run.
+pub struct Process {
+    operator: Operator,
+    listener: TcpListener,
+    health: Health,
+    reload: Reload,
+}
+
+impl Process {
+    /// Reads the configuration, makes the clients, opens the ledger and listens. Nothing happens before
+    /// [`Process::run_until`].
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        let Options { config: path, kubeconfig, controllers } = options;
+        let (text, settled) = read(&path)?;
+        let controllers = controllers.unwrap_or_else(|| settled.config.controllers.0.clone());
+        let policy = settled.policy().filter(|_| controllers.contains(&Controller::Subscription));
+        let policy = policy.ok_or(StartError::NothingToRun)?;
+        for missing in controllers.iter().filter(|controller| **controller != Controller::Subscription) {
+            tracing::warn!(controller = missing.as_str(), "this operator is not there yet");
+        }
+        let config = settled.config;
+        let metrics = Metrics::new();
+        let Connections { control_plane, garden, ledger } =
+            Connections::open(&config, kubeconfig.as_deref(), &metrics).await?;
+        let listener = TcpListener::bind(&config.server.address)
+            .await
+            .map_err(|source| StartError::Listen { address: config.server.address.clone(), source })?;
+        let settings = settings(&config, identity());
+        tracing::info!(identity = %settings.identity, garden = %garden.name, "starting");
+        let clock = Clock::system();
+        let recorder =
+            Recorder::new(control_plane.clone(), "allotment.dev/operator", &settings.identity, clock.clone());
+        let about = About { pod: env::var("POD_NAME").ok(), namespace: settings.lease_namespace.clone() };
+        let operator = Operator::new(Parts {
+            control_plane,
+            garden: garden.client.clone(),
+            ledger,
+            settings,
+            policy,
+            clock,
+            metrics: metrics.clone(),
+        });
+        let rejected = watch::channel(None).0;
+        let health = Health {
+            operator: operator.clone(),
+            rejected: rejected.subscribe(),
+            metrics: metrics.clone(),
+            per_object: config.server.per_object_metrics,
+        };
+        let reload = Reload {
+            path,
+            text,
+            config,
+            operator: operator.clone(),
+            garden,
+            metrics,
+            recorder,
+            about,
+            rejected,
+        };
+        Ok(Self { operator, listener, health, reload })
+    }
+
+    /// Where health and metrics are.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listener.local_addr().ok()
+    }
+
+    /// The subscription operator.
+    pub fn operator(&self) -> &Operator {
+        &self.operator
+    }
+
+    /// Runs until told to stop; the Lease is given up then.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) {
+        let Self { operator, listener, health, reload } = self;
+        tokio::select! {
+            () = operator.run_until(stop) => (),
+            () = Box::pin(reload.follow()) => (),
+            result = server::serve(listener, health) => {
+                // Whoever watches over us has to notice, and starts us anew.
+                if let Err(error) = result {
+                    tracing::error!(%error, "the server for health and metrics has ended");
+                }
+            }
+        }
+    }
+}
+
+/// The namespace that this process is in.
+pub fn own_namespace() -> String {
+    env::var("POD_NAMESPACE").unwrap_or_else(|_| DEFAULT_NAMESPACE.to_owned())
+}
+
+/// Who this process is: another one in every process, also where a pod's container was restarted.
+pub fn identity() -> String {
+    let host = env::var("POD_NAME").or_else(|_| env::var("HOSTNAME")).ok();
+    let host = host.or_else(|| fs::read_to_string("/etc/hostname").ok());
+    let host = host.as_deref().map(str::trim).filter(|host| !host.is_empty()).unwrap_or("allotment");
+    let mut random = [0; 4];
+    // Without random numbers the process id has to do.
+    if getrandom::fill(&mut random).is_err() {
+        random = std::process::id().to_be_bytes();
+    }
+    format!("{host}_{:08x}", u32::from_be_bytes(random))
+}

@@ -1,0 +1,141 @@
+//! Configuration that changes while the operators run. A good one is taken over; a bad one is refused, and the last good
+//! one stays in force.
+
+use super::clients::Garden;
+use crate::{
+    config::{self, Config, Loaded, Settled},
+    metrics::Metrics,
+    runtime::events::{Recorder, Tone},
+    subscription::{LEASE_NAME, Operator},
+};
+use allotment_core::rules::{Finding, Severity};
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::Pod};
+use kube::api::ObjectMeta;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::{sync::watch, time::sleep};
+
+/// A mounted ConfigMap changes by a symbolic link that is swapped, which no file watch sees everywhere; reading a file of
+/// some kilobytes every other second costs nothing.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Everything that follows from the files that a process was started with.
+pub(super) struct Reload {
+    pub(super) path: PathBuf,
+    /// The text that was last looked at, good or bad.
+    pub(super) text: String,
+    /// What is in force.
+    pub(super) config: Config,
+    pub(super) operator: Operator,
+    pub(super) garden: Garden,
+    pub(super) metrics: Metrics,
+    pub(super) recorder: Recorder,
+    pub(super) about: About,
+    /// Why the newest configuration is not in force, if it is not.
+    pub(super) rejected: watch::Sender<Option<String>>,
+}
+
+/// The object that Events about the configuration are on: the pod where there is one, else the Lease.
+pub(super) struct About {
+    pub(super) pod: Option<String>,
+    pub(super) namespace: String,
+}
+
+impl Reload {
+    /// Looks at the files again and again.
+    pub(super) async fn follow(mut self) {
+        let mut kubeconfig = self.kubeconfig_text();
+        loop {
+            sleep(LOOK).await;
+            match fs::read_to_string(&self.path) {
+                Ok(text) if text == self.text => (),
+                Ok(text) => self.consider(text).await,
+                Err(error) => {
+                    let why = format!("cannot read {}: {error}", self.path.display());
+                    self.reject(why).await;
+                    // So that it is looked at when it comes back, whatever it says then.
+                    self.text.clear();
+                }
+            }
+            let fresh = self.kubeconfig_text();
+            if fresh.is_some() && fresh != kubeconfig {
+                match self.garden.read_kubeconfig_again().await {
+                    Ok(()) => tracing::info!("the garden's kubeconfig has changed; the new one is used"),
+                    Err(error) => {
+                        tracing::error!(%error, "the garden's kubeconfig has changed; the old one is used");
+                    }
+                }
+                kubeconfig = fresh;
+            }
+        }
+    }
+
+    async fn consider(&mut self, text: String) {
+        let Loaded { settled, findings } = config::load(&text);
+        self.text = text;
+        let policy = settled.as_ref().and_then(Settled::policy);
+        let (Some(settled), Some(policy)) = (settled, policy) else {
+            self.reject(summary(&self.path, &findings)).await;
+            return;
+        };
+        let restart = self.config.needs_restart(&settled.config);
+        if !restart.is_empty() {
+            tracing::warn!(keys = restart.join(", "), "these keys take effect with the next start only");
+        }
+        let rules = policy.rules.rules().len();
+        self.operator.set_policy(policy);
+        self.config.hap = settled.config.hap;
+        self.metrics.rules_are_rejected(false);
+        self.rejected.send_replace(None);
+        let note = format!("{rules} rules and the limits of {} are in force", self.path.display());
+        tracing::info!(rules, "the configuration has changed and is in force");
+        self.say(Tone::Normal, "RulesReloaded", &note).await;
+    }
+
+    async fn reject(&self, why: String) {
+        if self.rejected.borrow().as_ref() == Some(&why) {
+            return;
+        }
+        tracing::error!(why, "the new configuration is refused; the last good one stays in force");
+        self.metrics.rules_are_rejected(true);
+        self.rejected.send_replace(Some(why.clone()));
+        let note = format!("the last good configuration stays in force: {why}");
+        self.say(Tone::Warning, "RulesRejected", &note).await;
+    }
+
+    async fn say(&self, tone: Tone, reason: &str, note: &str) {
+        let About { pod, namespace } = &self.about;
+        let metadata = |name: &str| ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some(namespace.clone()),
+            ..ObjectMeta::default()
+        };
+        match pod {
+            Some(name) => {
+                let pod = Pod { metadata: metadata(name), ..Pod::default() };
+                self.recorder.say(&pod, tone, reason, note).await;
+            }
+            None => {
+                let lease = Lease { metadata: metadata(LEASE_NAME), ..Lease::default() };
+                self.recorder.say(&lease, tone, reason, note).await;
+            }
+        }
+    }
+
+    fn kubeconfig_text(&self) -> Option<String> {
+        fs::read_to_string(self.garden.kubeconfig()?).ok()
+    }
+}
+
+/// What is wrong with a file, on one line.
+fn summary(path: &Path, findings: &[Finding]) -> String {
+    let mut errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let first = errors.next().map_or_else(|| "it has no rules".to_owned(), ToString::to_string);
+    match errors.count() {
+        0 => format!("{}:{first}", path.display()),
+        more => format!("{}:{first} (and {more} more; see `allotment config check`)", path.display()),
+    }
+}

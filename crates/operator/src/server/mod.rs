@@ -1,0 +1,129 @@
+//! Health and metrics over HTTP.
+
+use crate::{
+    metrics::Metrics,
+    subscription::{Index, Operator},
+};
+use axum::{
+    Router,
+    extract::{RawQuery, State},
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use std::{fmt, io, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, sync::watch, time::timeout};
+
+/// Probes give up after some seconds; a ledger that is slower than this counts as gone.
+const LEDGER_DEADLINE: Duration = Duration::from_secs(3);
+
+/// What prometheus-client writes.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What the server speaks for.
+pub struct Health {
+    /// The operator.
+    pub operator: Operator,
+    /// Why the newest configuration is not in force, if it is not.
+    pub rejected: watch::Receiver<Option<String>>,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// Whether there are metrics with one line for every tenant and every account.
+    pub per_object: bool,
+}
+
+/// Serves for ever.
+pub async fn serve(listener: TcpListener, health: Health) -> io::Result<()> {
+    axum::serve(listener, router(health)).await
+}
+
+fn router(health: Health) -> Router {
+    Router::new()
+        .route("/livez", get(async || "ok\n"))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .with_state(Arc::new(health))
+}
+
+async fn ready(State(health): State<Arc<Health>>, RawQuery(query): RawQuery) -> Response {
+    let checks = health.checks().await;
+    let is_ready = checks.iter().all(|check| check.mark != Mark::Failed);
+    let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let verbose =
+        query.is_some_and(|query| query.split('&').any(|part| part.split('=').next() == Some("verbose")));
+    let mut text: String = match (verbose, is_ready) {
+        (true, _) => checks.iter().map(ToString::to_string).collect(),
+        (false, true) => String::new(),
+        (false, false) => {
+            checks.iter().filter(|check| check.mark == Mark::Failed).map(ToString::to_string).collect()
+        }
+    };
+    text.push_str(if is_ready { "ok\n" } else { "not ready\n" });
+    (code, text).into_response()
+}
+
+async fn metrics(State(health): State<Arc<Health>>) -> Response {
+    let text = match health.operator.scrape(health.per_object).await {
+        Ok(text) => text,
+        // A ledger that does not answer is when the rest of the metrics is needed most.
+        Err(trouble) => {
+            tracing::warn!(%trouble, "the gauges of the pool are old");
+            health.metrics.text()
+        }
+    };
+    ([(CONTENT_TYPE, OPEN_METRICS)], text).into_response()
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Good,
+    /// A person has to look. The process is ready nevertheless: one that is not would drop out of what Prometheus reads.
+    Worry,
+    Failed,
+}
+
+struct Check {
+    name: &'static str,
+    mark: Mark,
+    says: String,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mark = match self.mark {
+            Mark::Good => '+',
+            Mark::Worry => '!',
+            Mark::Failed => '-',
+        };
+        writeln!(formatter, "[{mark}] {}: {}", self.name, self.says)
+    }
+}
+
+impl Health {
+    async fn checks(&self) -> [Check; 5] {
+        let complete = self.operator.with_index(Index::is_complete);
+        let caches = if complete { (Mark::Good, "complete") } else { (Mark::Failed, "not complete yet") };
+        let ledger = match timeout(LEDGER_DEADLINE, self.operator.ledger().epoch()).await {
+            Ok(Ok(epoch)) => (Mark::Good, format!("reachable, epoch {epoch}")),
+            Ok(Err(error)) => (Mark::Failed, error.to_string()),
+            Err(_) => (Mark::Failed, format!("no answer in {} s", LEDGER_DEADLINE.as_secs())),
+        };
+        let leader = if self.operator.is_leading() { "leads" } else { "standby" };
+        let halted = self.operator.halted().borrow().clone();
+        let halted = halted
+            .map_or_else(|| (Mark::Good, "nothing stands against it".to_owned()), |why| (Mark::Worry, why));
+        let rules = self.rejected.borrow().clone();
+        let rules = rules.map_or_else(
+            || (Mark::Good, "the newest are in force".to_owned()),
+            |why| (Mark::Worry, format!("the last good ones are in force: {why}")),
+        );
+        [
+            Check { name: "caches", mark: caches.0, says: caches.1.to_owned() },
+            Check { name: "ledger", mark: ledger.0, says: ledger.1 },
+            Check { name: "leader", mark: Mark::Good, says: leader.to_owned() },
+            Check { name: "handing out", mark: halted.0, says: halted.1 },
+            Check { name: "rules", mark: rules.0, says: rules.1 },
+        ]
+    }
+}

@@ -1,0 +1,305 @@
+//! Everything read once, for people who ask about the pool: entries, Shoots and requests as the operator sees them, and
+//! the ledger if there is one. Nothing is written.
+
+mod secrets;
+
+use crate::{
+    ledger::{Account, Ledger, LedgerError},
+    runtime::call::{CallError, call},
+    subscription::{Followed, Index, Settings},
+};
+use allotment_api::{
+    gardener::{CredentialsBinding, SecretBinding, Shoot},
+    kyma::{BindingKind, SubscriptionPhase, SubscriptionRequest},
+};
+use allotment_core::{
+    check::Seat,
+    pool::{
+        AccountName, Ailment, Asked, Complaint, Grown, Patient, PoolKey, PoolSummary, RequestUid, Row, Sides,
+        Tenant, compare, same_credentials, state, summarize,
+    },
+};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::{ListParams, ObjectList},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{collections::BTreeMap, fmt::Debug};
+
+/// As many objects come with one answer.
+const PAGE: u32 = 500;
+
+/// Where to look.
+pub struct Sources<'a> {
+    /// Where accounts and Shoots are.
+    pub garden: Client,
+    /// Where requests are; none: they are not looked at.
+    pub control_plane: Option<Client>,
+    /// Who sits where; none: labels have to do.
+    pub ledger: Option<&'a Ledger>,
+    /// What the pool is made of, and where it is.
+    pub settings: &'a Settings,
+}
+
+/// Why a survey did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum SurveyError {
+    /// An API server.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// Everything that there is to know.
+pub struct Survey {
+    index: Index,
+    settings: Settings,
+    rows: BTreeMap<AccountName, Account>,
+    waiting: BTreeMap<PoolKey, u64>,
+    queued: Vec<RequestUid>,
+    missing_secrets: BTreeMap<AccountName, String>,
+    has_ledger: bool,
+    has_requests: bool,
+}
+
+/// An account in one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountLine {
+    /// Which.
+    pub account: AccountName,
+    /// Its pool; none where its labels put it in none.
+    pub pool: Option<PoolKey>,
+    /// The word for its state.
+    pub state: &'static str,
+    /// Who holds it.
+    pub tenant: Option<Tenant>,
+    /// The requests in it; none without a ledger.
+    pub requests: Option<usize>,
+    /// The Shoots in it.
+    pub shoots: u32,
+    /// Those of them that nobody asked us for; none where requests were not looked at.
+    pub foreign: Option<u32>,
+    /// Since when it is in this state, where the ledger knows.
+    pub since: Option<Timestamp>,
+    /// Why it takes no new clusters.
+    pub quarantine: Option<String>,
+}
+
+impl Survey {
+    /// Reads everything. `progress` is told what is read next.
+    pub async fn read(sources: &Sources<'_>, progress: impl Fn(&str)) -> Result<Self, SurveyError> {
+        let Sources { garden, control_plane, ledger, settings } = sources;
+        let namespace = &settings.garden_namespace;
+        let mut index = Index::new(settings.binding_kind, settings.labels.clone());
+        let credentials: Api<CredentialsBinding> = Api::namespaced(garden.clone(), namespace);
+        let secret_bindings: Api<SecretBinding> = Api::namespaced(garden.clone(), namespace);
+        let shoots: Api<Shoot> = Api::namespaced(garden.clone(), namespace);
+        progress("the bindings");
+        let learn = Index::learn_credentials_binding;
+        all(&mut index, Followed::CredentialsBindings, &credentials, |index, one| learn(index, &one)).await?;
+        let learn = Index::learn_secret_binding;
+        all(&mut index, Followed::SecretBindings, &secret_bindings, |index, one| learn(index, &one)).await?;
+        if settings.binding_kind == BindingKind::Secret {
+            progress("the Secrets of the pool");
+            secrets::learn(&mut index, Api::<Secret>::namespaced(garden.clone(), namespace)).await?;
+        }
+        progress("the Shoots");
+        all(&mut index, Followed::Shoots, &shoots, |index, one| Index::learn_shoot(index, &one)).await?;
+        if let Some(control_plane) = control_plane {
+            progress("the SubscriptionRequests");
+            let requests: Api<SubscriptionRequest> = Api::all(control_plane.clone());
+            all(&mut index, Followed::Requests, &requests, Index::learn_request).await?;
+        }
+        let mut survey = Self {
+            index,
+            settings: (*settings).clone(),
+            rows: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            queued: Vec::new(),
+            missing_secrets: BTreeMap::new(),
+            has_ledger: ledger.is_some(),
+            has_requests: control_plane.is_some(),
+        };
+        if let Some(ledger) = ledger {
+            progress("the ledger");
+            survey.read_ledger(ledger).await?;
+        } else {
+            survey.count_waiting();
+        }
+        Ok(survey)
+    }
+
+    /// Looks which Secrets are missing, too.
+    pub async fn look_for_secrets(
+        &mut self,
+        garden: &Client,
+        progress: impl Fn(&str),
+    ) -> Result<(), SurveyError> {
+        progress("the Secrets behind the accounts");
+        self.missing_secrets = secrets::missing(&self.index, garden).await?;
+        Ok(())
+    }
+
+    async fn read_ledger(&mut self, ledger: &Ledger) -> Result<(), SurveyError> {
+        self.rows = ledger.accounts().await?.into_iter().map(|row| (row.account.clone(), row)).collect();
+        for queue in ledger.queues().await? {
+            let waiting = ledger.waiting(&queue.pool).await?;
+            self.queued.extend(waiting.into_iter().map(|(waiting, _, _)| waiting.request));
+            self.waiting.insert(queue.pool, queue.length);
+        }
+        Ok(())
+    }
+
+    /// Without a ledger, requests say themselves that they wait, though not for a shared or an EU pool.
+    fn count_waiting(&mut self) {
+        for (_, request) in self.index.requests() {
+            let Some(status) = &request.status else { continue };
+            if let (Some(SubscriptionPhase::Waiting), Some(type_)) = (status.phase, &status.hyperscaler_type)
+            {
+                let shared = status.tenant_name.is_none();
+                let pool = PoolKey { hyperscaler_type: type_.clone(), shared, eu_access: false };
+                *self.waiting.entry(pool).or_default() += 1;
+            }
+        }
+    }
+
+    /// Every pool in numbers.
+    pub fn pools(&self) -> Vec<PoolSummary> {
+        let holding = |account: &AccountName| self.rows.get(account).map(|row| &row.holding);
+        let accounts = self.index.entries().map(|(account, entry)| (&entry.entry, holding(account)));
+        summarize(accounts, &self.waiting)
+    }
+
+    /// Every account, by pool and name.
+    pub fn accounts(&self) -> Vec<AccountLine> {
+        let line = |(account, found): (&AccountName, &crate::subscription::PoolEntry)| {
+            let (entry, row) = (&found.entry, self.rows.get(account));
+            let holding = row.map(|row| &row.holding);
+            AccountLine {
+                account: account.clone(),
+                pool: entry.pool.clone(),
+                state: state(entry, holding),
+                tenant: holding.and_then(|holding| holding.tenant()).or(entry.tenant.as_ref()).cloned(),
+                requests: self.has_ledger.then(|| row.map_or(0, |row| row.assignments.len())),
+                shoots: self.index.count_shoots(account).all,
+                foreign: self.has_requests.then(|| self.index.count_foreign(account)),
+                since: row.map(|row| row.since),
+                quarantine: entry.quarantine.clone(),
+            }
+        };
+        let mut lines: Vec<AccountLine> = self.index.entries().map(line).collect();
+        lines.sort_by(|one, other| (&one.pool, &one.account).cmp(&(&other.pool, &other.account)));
+        lines
+    }
+
+    /// What each side says, to be compared.
+    pub fn sides(&self) -> Sides {
+        let row = |row: &Account| Row {
+            pool: row.pool.clone(),
+            holding: row.holding.clone(),
+            leaving: row.leaving,
+            quarantine: row.quarantine.clone(),
+            assignments: u32::try_from(row.assignments.len()).unwrap_or(u32::MAX),
+        };
+        let seats = self.rows.values().flat_map(|row| &row.assignments).map(|assignment| Seat {
+            request: assignment.request.uid.clone(),
+            tenant: assignment.tenant.clone(),
+            account: assignment.account.clone(),
+        });
+        let shoots = self.index.entries().flat_map(|(account, _)| {
+            let shoots = self.index.shoots_in(account);
+            shoots.map(|(name, shoot)| Grown {
+                name: name.clone(),
+                account: account.clone(),
+                request: shoot.request.clone(),
+            })
+        });
+        Sides {
+            entries: self
+                .index
+                .entries()
+                .map(|(account, entry)| (account.clone(), entry.entry.clone()))
+                .collect(),
+            rows: self.rows.iter().map(|(account, found)| (account.clone(), row(found))).collect(),
+            seats: seats.collect(),
+            waiting: self.queued.clone(),
+            requests: self.index.requests().map(|(name, request)| self.asked(name, request)).collect(),
+            shoots: shoots.collect(),
+        }
+    }
+
+    fn asked(
+        &self,
+        name: &crate::subscription::RequestName,
+        request: &SubscriptionRequest,
+    ) -> (RequestUid, Asked) {
+        let status = request.status.as_ref();
+        let binding = status.and_then(|status| status.gardener_secret_name.as_ref());
+        let asked = Asked {
+            name: format!("{}/{}", name.namespace, name.name),
+            phase: status.and_then(|status| status.phase),
+            account: binding.and_then(|binding| self.index.account_behind(binding)),
+            tenant: status.and_then(|status| status.tenant_name.clone()).map(Tenant::new),
+        };
+        (RequestUid::new(request.uid().unwrap_or_default()), asked)
+    }
+
+    /// Everything that a person should see to.
+    pub fn complaints(&self, now: Timestamp) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        for (account, found) in self.index.entries() {
+            let patient = Patient {
+                account,
+                entry: &found.entry,
+                labels: &found.labels,
+                missing_secret: self.missing_secrets.get(account).cloned(),
+                holding: self.rows.get(account).map(|row| (&row.holding, row.since)),
+            };
+            complaints.extend(patient.complaints(&self.settings.labels, now));
+        }
+        let twice = self.index.used_twice();
+        complaints.extend(twice.map(|(credential, accounts)| same_credentials(credential, accounts.iter())));
+        complaints.extend(self.waiting.iter().map(|(pool, length)| Complaint {
+            code: Ailment::Exhausted,
+            account: None,
+            message: format!("{length} requests wait for pool {pool}"),
+            remedy: "add accounts to it, or clean dirty ones".to_owned(),
+        }));
+        if self.has_ledger && self.has_requests {
+            complaints.extend(compare(&self.sides()).disagreements);
+        }
+        complaints.sort_by(|one, other| (&one.account, one.code).cmp(&(&other.account, other.code)));
+        complaints
+    }
+}
+
+/// Lists every object of a kind, page by page.
+async fn all<K>(
+    index: &mut Index,
+    what: Followed,
+    api: &Api<K>,
+    learn: impl Fn(&mut Index, K) -> Vec<crate::subscription::Task>,
+) -> Result<(), SurveyError>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    index.restart(what);
+    let mut params = ListParams::default().limit(PAGE);
+    loop {
+        let page: ObjectList<K> = call(|| format!("list {}", K::plural(&())), api.list(&params)).await?;
+        for object in page.items {
+            learn(index, object);
+        }
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => break,
+        }
+    }
+    index.listed(what);
+    Ok(())
+}
