@@ -9,6 +9,7 @@
 kubeconfig: {{ default (printf "%s/garden/kubeconfig" (include "allotment.configDir" $)) .kubeconfig | quote }}
 namespace: {{ .namespace | quote }}
 requestsPerSecond: {{ .requestsPerSecond }}
+name: {{ .name | quote }}
 {{- end -}}
 {{- end -}}
 

@@ -1,5 +1,7 @@
 //! What users type.
 
+pub(crate) mod operators;
+pub(crate) mod pool;
 pub(crate) mod rules;
 
 use crate::{commands, output::Format};
@@ -19,6 +21,22 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run the operators
+    ///
+    /// Several can run beside each other on a PostgreSQL ledger: one leads, the others stand by.
+    #[command(
+        after_help = "Exit codes: 0 told to stop, 1 it could not start (bad configuration, no way to a server), 2 wrong usage.\n\n\
+        Examples:\n  \
+        allotment run --config config.yaml\n  \
+        allotment run --config config.yaml --kubeconfig control-plane.kubeconfig --controllers subscription"
+    )]
+    Run(operators::RunArgs),
+    /// Check the operators' configuration file, and print its schema
+    #[command(arg_required_else_help = true)]
+    Config {
+        #[command(subcommand)]
+        command: operators::ConfigCommand,
+    },
     /// Print the CustomResourceDefinitions
     #[command(after_help = "Examples:\n  \
         allotment crds | kubectl apply --server-side -f -\n  \
@@ -74,6 +92,18 @@ pub(crate) enum Command {
     Rules {
         #[command(subcommand)]
         command: rules::RulesCommand,
+    },
+    /// Ask about the pool of accounts: how it stands, what is wrong with it, what happened
+    #[command(arg_required_else_help = true)]
+    Pool {
+        #[command(subcommand)]
+        command: pool::PoolCommand,
+    },
+    /// Compare the ledger with the cluster, and make it anew
+    #[command(arg_required_else_help = true)]
+    Ledger {
+        #[command(subcommand)]
+        command: pool::LedgerCommand,
     },
     /// Print a completion script for a shell
     #[command(

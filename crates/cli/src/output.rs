@@ -127,6 +127,13 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Tells people who wait what is done meanwhile; nobody else.
+pub(crate) fn progress(text: &str) {
+    if io::stderr().is_terminal() {
+        note(text);
+    }
+}
+
 /// Says what went wrong, with its causes, on one line each.
 pub(crate) fn complain(error: &anyhow::Error) {
     let mut text = format!("error: {error}\n");

@@ -1,10 +1,15 @@
-//! `allotment demo`: a landscape with our kinds on it, to play with.
+//! `allotment demo`: a landscape with our kinds and operators on it, to play with.
 
+use super::{pool, run::log, signals};
 use crate::output;
 use allotment_garden::{
     embedded::EmbeddedLandscape,
     gardenlet::{Gardenlet, Script, Scripts},
     landscape::{Landscape, RealLandscape, Unavailable},
+};
+use allotment_operator::{
+    process::{self, Options, Process},
+    survey::{Sources, Survey},
 };
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Namespace;
@@ -13,7 +18,13 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::{
+    env, fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
 use tokio::{runtime::Runtime, signal};
 
 /// Slow enough to watch a Shoot grow.
@@ -22,7 +33,11 @@ const STEP_MILLISECONDS: u64 = 2000;
 /// The namespace that the examples name.
 const EXAMPLE_NAMESPACE: &str = "cluster-operator";
 
+/// The sample rules.
+const RULES: &str = include_str!("demo.yaml");
+
 pub(crate) fn run(real: bool) -> Result<()> {
+    log("error");
     let runtime = Runtime::new().context("cannot start the runtime")?;
     if real { runtime.block_on(on_real()) } else { runtime.block_on(on_embedded()) }
 }
@@ -65,11 +80,80 @@ async fn show(landscape: &Landscape, what: &str, started: Instant) -> Result<()>
     let scripts = Scripts::with_default(Script { step_milliseconds: STEP_MILLISECONDS, ..Script::default() });
     let gardenlet = Gardenlet::new(landscape.garden.clone(), landscape.servers.clone(), scripts);
     let running = gardenlet.start(None);
+    // The ledger and the configuration: gone when the demo is.
+    let folder = TempDir::with_prefix("allotment-demo-").context("cannot make a folder for the ledger")?;
+    let config = configure(landscape, folder.path())?;
+    let stop = signals::stop()?;
+    let kubeconfig = Some(landscape.control_plane_kubeconfig.clone());
+    let process = Process::start(Options { config: config.clone(), kubeconfig, controllers: None }).await?;
+    let address = process.address().context("the server for health and metrics has no address")?;
     output::print(&welcome(landscape, what, started.elapsed()))?;
-    signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
+    output::print(&pool_now(landscape, &config).await?)?;
+    output::print(&next_steps(landscape, &config, address))?;
+    process.run_until(stop).await;
     output::note("Stopping ...");
     drop(running);
     Ok(())
+}
+
+/// Writes the operators' configuration.
+fn configure(landscape: &Landscape, folder: &Path) -> Result<PathBuf> {
+    let path = folder.join("config.yaml");
+    let text = format!(
+        "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: [subscription]\n\
+         server:\n  address: 127.0.0.1:0\n",
+        json!(landscape.garden_kubeconfig),
+        folder.join("ledger.db").display(),
+    );
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}
+
+/// The pool as it is at the start.
+async fn pool_now(landscape: &Landscape, config: &Path) -> Result<String> {
+    let settings = process::settings(&process::read(config)?.1.config, String::new());
+    let sources = Sources {
+        garden: landscape.garden.clone(),
+        control_plane: Some(landscape.control_plane.clone()),
+        ledger: None,
+        settings: &settings,
+    };
+    let survey = Survey::read(&sources, |_| ()).await?;
+    Ok(pool::show::pools(&survey.pools()))
+}
+
+fn next_steps(landscape: &Landscape, config: &Path, address: SocketAddr) -> String {
+    let program = env::current_exe().unwrap_or_else(|_| PathBuf::from("allotment"));
+    let control_plane = landscape.control_plane_kubeconfig.display();
+    format!(
+        "
+Ask for an account, and see who got which and why:
+  control apply -f examples/subscription-request.yaml
+  control get subreq -n cluster-operator            # Bound, with the name of the binding
+  garden get credentialsbindings -L tenantName,dirty
+  alias allotment='{program}'
+  allotment pool history aws-01 --config {config} --kubeconfig {control_plane}
+  allotment pool doctor --config {config} --kubeconfig {control_plane}
+
+Change the rules while it runs, break them, look what it says:
+  $EDITOR {config}
+  curl 'http://{address}/readyz?verbose'; curl http://{address}/metrics
+
+Give the account back: it becomes dirty, and whoever cleans it removes the labels:
+  control delete -f examples/subscription-request.yaml
+  garden label credentialsbinding aws-01 dirty- tenantName-
+
+Watch a Shoot grow, and have it fail:
+  garden apply -f landscape/manifests/shoots/aws.yaml
+  garden get shoots --watch
+  garden annotate shoot s-aws --overwrite gardenlet.allotment.dev/script='{{\"fail\": {{\"codes\": [\"ERR_INFRA_QUOTA_EXCEEDED\"]}}}}' gardener.cloud/operation=reconcile
+
+Clusters and KubeconfigRequests are accepted, but the operators that answer them are not there yet.
+Ctrl-C stops everything and leaves nothing behind.
+",
+        program = program.display(),
+        config = config.display(),
+    )
 }
 
 fn welcome(landscape: &Landscape, what: &str, time: Duration) -> String {
@@ -77,7 +161,7 @@ fn welcome(landscape: &Landscape, what: &str, time: Duration) -> String {
     let control_plane = landscape.control_plane_kubeconfig.display();
     format!(
         "
-{what} a control plane and a garden with a pool of accounts, ready after {seconds:.1} seconds.
+{what} a control plane with the subscription operator and a garden with a pool of accounts, ready after {seconds:.1} seconds.
 
   the control plane  {control_plane}
   the garden         {garden}
@@ -87,18 +171,8 @@ Look around:
   alias garden='{kubectl} --kubeconfig {garden} -n garden-kyma'
   garden get credentialsbindings --show-labels      # the pool of accounts
   control api-resources --categories=allotment      # what tenants write
-  control explain clusters.operator.kyma-project.io.spec.infrastructure
 
-Watch a Shoot grow, and have it fail:
-  garden apply -f landscape/manifests/shoots/aws.yaml
-  garden get shoots --watch
-  garden annotate shoot s-aws --overwrite gardenlet.allotment.dev/script='{{\"fail\": {{\"codes\": [\"ERR_INFRA_QUOTA_EXCEEDED\"]}}}}' gardener.cloud/operation=reconcile
-
-Ask for a cluster (the operators that answer are not there yet, so the request waits):
-  control apply -f examples/
-  control get allotment -A
-
-Ctrl-C stops everything and leaves nothing behind.
+The pool:
 ",
         seconds = time.as_secs_f64(),
     )

@@ -2,9 +2,17 @@
 
 pub(crate) mod bench;
 mod completion;
+mod config;
 mod crds;
 mod demo;
+mod input;
+mod ledger;
+mod place;
+mod pool;
 mod rules;
+mod run;
+mod show;
+mod signals;
 
 use crate::args::{Args, Command};
 use anyhow::Result;
@@ -13,6 +21,10 @@ use std::process::ExitCode;
 /// Runs what was asked for, and returns how to end.
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     match args.command {
+        Command::Run(args) => return run::run(args),
+        Command::Config { command } => return config::run(command),
+        Command::Pool { command } => return pool::run(command),
+        Command::Ledger { command } => return ledger::run(command),
         Command::Rules { command } => return rules::run(command),
         Command::Crds { group, output } => crds::run(&group, output),
         Command::Demo { real } => demo::run(real),

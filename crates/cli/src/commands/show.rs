@@ -1,11 +1,12 @@
 //! How findings look to people.
 
+use super::input;
 use crate::output::Paint;
 use allotment_core::rules::{Finding, RuleSet, Severity};
 use std::path::Path;
 
 /// Every finding with its line and a caret.
-pub(super) fn findings(path: &Path, findings: &[Finding], paint: Paint) -> String {
+pub(crate) fn findings(path: &Path, findings: &[Finding], paint: Paint) -> String {
     let mut text = String::new();
     for finding in findings {
         let Finding { severity, code, line, column, message, source_line, .. } = finding;
@@ -25,7 +26,13 @@ pub(super) fn findings(path: &Path, findings: &[Finding], paint: Paint) -> Strin
 }
 
 /// The last line: how it stands.
-pub(super) fn verdict(path: &Path, rules: Option<&RuleSet>, findings: &[Finding], paint: Paint) -> String {
+pub(crate) fn verdict(path: &Path, rules: Option<&RuleSet>, findings: &[Finding], paint: Paint) -> String {
+    let rules = rules.map(|rules| counted(rules.rules().len(), "rule"));
+    verdict_on(path, rules.as_deref(), findings, paint)
+}
+
+/// The same about any file, where `good` says what is in it, if it can be used.
+pub(crate) fn verdict_on(path: &Path, good: Option<&str>, findings: &[Finding], paint: Paint) -> String {
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let warnings = findings.len() - errors;
     let found = match (errors, warnings) {
@@ -34,21 +41,19 @@ pub(super) fn verdict(path: &Path, rules: Option<&RuleSet>, findings: &[Finding]
         (errors, 0) => counted(errors, "error"),
         (errors, warnings) => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),
     };
-    match rules {
-        Some(rules) if found.is_empty() => {
-            format!("{}: {}, {}\n", name(path), counted(rules.rules().len(), "rule"), paint.green("all good"))
-        }
+    match good {
+        Some(good) if found.is_empty() => format!("{}: {good}, {}\n", name(path), paint.green("all good")),
         Some(_) => format!("{}: {}\n", name(path), paint.yellow(&found)),
         None => format!("{}: {}\n", name(path), paint.red(&found)),
     }
 }
 
 /// What a file is called.
-pub(super) fn name(path: &Path) -> String {
-    if super::is_standard_input(path) { "standard input".to_owned() } else { path.display().to_string() }
+pub(crate) fn name(path: &Path) -> String {
+    if input::is_standard_input(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 /// "1 rule", "2 rules".
-pub(super) fn counted(count: usize, what: &str) -> String {
+pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,6 +1,6 @@
 //! `allotment rules diff`.
 
-use super::show;
+use crate::commands::show;
 use crate::output::{self, Format, Paint};
 use allotment_core::rules::{Change, Class, Input, Outcome, RuleSet};
 use anyhow::Result;

@@ -1,8 +1,8 @@
 //! `allotment rules explain`.
 
-use super::show;
 use crate::{
     args::rules::RuleFile,
+    commands::show,
     output::{self, Format, Paint},
 };
 use allotment_core::rules::{Explanation, Request, Won};

@@ -2,8 +2,11 @@
 
 mod diff;
 mod explain;
-mod show;
 
+use super::{
+    input::{is_standard_input, read},
+    show,
+};
 use crate::{
     args::rules::{RuleFile, RulesCommand},
     output::{self, Format, Paint},
@@ -11,12 +14,7 @@ use crate::{
 use allotment_core::rules::{self, Options, Request, RuleSet};
 use anyhow::{Context, Result};
 use serde_json::json;
-use std::{
-    fs,
-    io::{self, Read},
-    path::Path,
-    process::ExitCode,
-};
+use std::{fs, path::Path, process::ExitCode};
 
 pub(crate) fn run(command: RulesCommand) -> Result<ExitCode> {
     match command {
@@ -80,25 +78,6 @@ fn options(enabled_plans: Option<&[String]>, strict: bool) -> Options {
     // `--enabled-plans ''` is how one says none.
     let plans = enabled_plans.map(|plans| plans.iter().filter(|plan| !plan.is_empty()).cloned().collect());
     Options { enabled_plans: plans, strict }
-}
-
-/// Reads a file. One that cannot be read is wrong usage, and is told.
-fn read(path: &Path) -> Result<String, ExitCode> {
-    const WRONG_USAGE: u8 = 2;
-    let text = if is_standard_input(path) {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        fs::read_to_string(path)
-    };
-    text.map_err(|error| {
-        output::complain(&anyhow::Error::new(error).context(format!("cannot read {}", show::name(path))));
-        ExitCode::from(WRONG_USAGE)
-    })
-}
-
-fn is_standard_input(path: &Path) -> bool {
-    path == Path::new("-")
 }
 
 /// The rules of a file, if they are good; else their findings are told, and the code to end with comes back.

@@ -1,0 +1,64 @@
+//! What users type to run the operators, and about their configuration.
+
+use crate::output::Format;
+use allotment_operator::config::Controller;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// The configuration file; rules and limits are taken over when it changes
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: PathBuf,
+    /// The control plane's kubeconfig [default: as kubectl finds it, else the cluster around this process]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The operators to run, whatever the configuration says
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) controllers: Option<Vec<ControllerName>>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ControllerName {
+    /// Which account each SubscriptionRequest gets
+    Subscription,
+    /// Clusters and their Shoots
+    Cluster,
+    /// Kubeconfigs
+    Kubeconfig,
+}
+
+impl From<ControllerName> for Controller {
+    fn from(name: ControllerName) -> Self {
+        match name {
+            ControllerName::Subscription => Self::Subscription,
+            ControllerName::Cluster => Self::Cluster,
+            ControllerName::Kubeconfig => Self::Kubeconfig,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Check a configuration file, rules and all, and say all that is wrong with it
+    #[command(after_help = "Exit codes: 0 it can be used, 1 there are errors, 2 wrong usage.\n\n\
+        Examples:\n  \
+        allotment config check config.yaml\n  \
+        kubectl get configmap allotment -o jsonpath='{.data.config\\.yaml}' | allotment config check -")]
+    Check {
+        /// The file; - is standard input
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Print the findings in this format
+        #[arg(long, short, value_enum)]
+        output: Option<Format>,
+    },
+    /// Print the JSON schema of the configuration file
+    #[command(after_help = "Example:\n  \
+        allotment config schema > config.schema.json    # then, in the file: # yaml-language-server: $schema=config.schema.json")]
+    Schema {
+        /// How to print it
+        #[arg(long, short, value_enum, default_value_t = Format::Json)]
+        output: Format,
+    },
+}

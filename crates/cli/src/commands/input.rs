@@ -1,0 +1,31 @@
+//! Files that people name on the command line.
+
+use super::show;
+use crate::output;
+use std::{
+    fs,
+    io::{self, Read},
+    path::Path,
+    process::ExitCode,
+};
+
+/// How to end when something was asked for that cannot be.
+pub(crate) const WRONG_USAGE: u8 = 2;
+
+/// Reads a file. One that cannot be read is wrong usage, and is told.
+pub(crate) fn read(path: &Path) -> Result<String, ExitCode> {
+    let text = if is_standard_input(path) {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(path)
+    };
+    text.map_err(|error| {
+        output::complain(&anyhow::Error::new(error).context(format!("cannot read {}", show::name(path))));
+        ExitCode::from(WRONG_USAGE)
+    })
+}
+
+pub(crate) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}

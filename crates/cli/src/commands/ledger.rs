@@ -1,0 +1,169 @@
+//! `allotment ledger`: is it right, and make it anew.
+
+use super::{
+    place::{IfMissing, Opened, open},
+    pool::{needs_ledger, show},
+    show::counted,
+};
+use crate::{
+    args::pool::{LedgerCommand, Place},
+    output::{self, Format, Paint},
+};
+use allotment_core::pool::{Ailment, Complaint, Grown, compare};
+use allotment_operator::{
+    metrics::Metrics,
+    process,
+    runtime::{clock::Clock, lease},
+    subscription::{LEASE_NAME, Operator, Parts, Trouble},
+};
+use anyhow::{Context, Result};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use serde_json::json;
+use std::process::ExitCode;
+use tokio::runtime::Runtime;
+
+pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
+    Runtime::new().context("cannot start the runtime")?.block_on(async {
+        match command {
+            LedgerCommand::Verify { place, output } => verify(&place, output).await,
+            LedgerCommand::Rebuild { place, yes, force, operator_namespace, output } => {
+                let opened = match open(&place, IfMissing::Create).await {
+                    Ok(opened) => opened,
+                    Err(code) => return Ok(code),
+                };
+                let namespace = operator_namespace.unwrap_or_else(process::own_namespace);
+                if let Some(code) = refused(&opened, yes, force, &namespace).await? {
+                    return Ok(code);
+                }
+                rebuild(opened, output).await
+            }
+        }
+    })
+}
+
+async fn verify(place: &Place, format: Option<Format>) -> Result<ExitCode> {
+    let opened = match open(place, IfMissing::Refuse).await {
+        Ok(opened) => opened,
+        Err(code) => return Ok(code),
+    };
+    if let Err(code) = needs_ledger(&opened) {
+        return Ok(code);
+    }
+    let (disagreements, foreign) = differences(&opened).await?;
+    match format {
+        Some(format) => output::print_value(
+            &json!({ "ok": disagreements.is_empty(), "disagreements": disagreements, "foreign": foreign }),
+            format,
+        )?,
+        None => output::print(&for_people(&disagreements, &foreign))?,
+    }
+    Ok(if disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Everything that the sides do not agree on, and the Shoots that nobody asked us for.
+async fn differences(opened: &Opened) -> Result<(Vec<Complaint>, Vec<Grown>)> {
+    let survey = opened.survey().await?;
+    let compared = compare(&survey.sides());
+    let mut disagreements = compared.disagreements;
+    let operator = operator(opened).context("the configuration has no rules")?;
+    match operator.fits().await {
+        Ok(()) => (),
+        Err(Trouble::Term(error)) => disagreements.insert(
+            0,
+            Complaint {
+                code: Ailment::Identity,
+                account: None,
+                message: error.to_string(),
+                remedy: "until then nothing is handed out".to_owned(),
+            },
+        ),
+        Err(trouble) => return Err(trouble.into()),
+    }
+    Ok((disagreements, compared.foreign))
+}
+
+fn for_people(disagreements: &[Complaint], foreign: &[Grown]) -> String {
+    let mut text = String::new();
+    let paint = Paint::for_standard_output();
+    for Grown { name, account, .. } in foreign {
+        let line =
+            format!("Shoot {name} in account {account} is foreign: nobody asked us for it, and it counts");
+        text.push_str(&format!("{}\n", paint.dim(&line)));
+    }
+    if disagreements.is_empty() {
+        text.push_str(&format!("ledger, bindings, requests and Shoots {}\n", paint.green("agree")));
+    } else {
+        text.push_str(&show::complaints(disagreements));
+    }
+    text
+}
+
+/// Why the ledger is not made anew, if it is not.
+async fn refused(opened: &Opened, yes: bool, force: bool, namespace: &str) -> Result<Option<ExitCode>> {
+    if let Err(code) = needs_ledger(opened) {
+        return Ok(Some(code));
+    }
+    let control_plane = opened.control_plane.clone().context("there is no way to the control plane")?;
+    let leases: Api<Lease> = Api::namespaced(control_plane, namespace);
+    let holder = lease::holder(&leases, LEASE_NAME, Clock::system().now()).await?;
+    if let Some(holder) = holder.filter(|_| !force) {
+        output::complain(&anyhow::anyhow!(
+            "{holder} holds the Lease {namespace}/{LEASE_NAME}: stop the operators, or use --force, which a halted one needs \
+             and a working one survives by starting over"
+        ));
+        return Ok(Some(ExitCode::FAILURE));
+    }
+    if !yes {
+        output::complain(&anyhow::anyhow!(
+            "this throws away who sits in which account and who waits, and makes it anew from labels, requests and Shoots; \
+             the history stays; say --yes to do it"
+        ));
+        return Ok(Some(ExitCode::FAILURE));
+    }
+    Ok(None)
+}
+
+async fn rebuild(opened: Opened, format: Option<Format>) -> Result<ExitCode> {
+    // A first look, so that a server that cannot be reached is told and not waited for.
+    opened.survey().await?;
+    let operator = operator(&opened).context("the configuration has no rules")?;
+    output::progress("making the ledger anew ...");
+    let epoch = operator.rebuild().await?;
+    let rows = operator.ledger().accounts().await?;
+    let requests: usize = rows.iter().map(|row| row.assignments.len()).sum();
+    let (disagreements, foreign) = differences(&opened).await?;
+    match format {
+        Some(format) => output::print_value(
+            &json!({
+                "epoch": epoch,
+                "accounts": rows.len(),
+                "requests": requests,
+                "disagreements": disagreements,
+                "foreign": foreign,
+            }),
+            format,
+        )?,
+        None => output::print(&format!(
+            "the ledger is made anew, epoch {epoch}: {}, {}\n{}",
+            counted(rows.len(), "account"),
+            counted(requests, "request"),
+            for_people(&disagreements, &foreign)
+        ))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An operator that is never run.
+fn operator(opened: &Opened) -> Option<Operator> {
+    let Opened { garden, control_plane, ledger, settings, policy } = opened;
+    Some(Operator::new(Parts {
+        control_plane: control_plane.clone()?,
+        garden: garden.client.clone(),
+        ledger: ledger.clone()?,
+        settings: settings.clone(),
+        policy: policy.clone()?,
+        clock: Clock::system(),
+        metrics: Metrics::new(),
+    }))
+}

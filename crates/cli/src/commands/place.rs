@@ -1,0 +1,101 @@
+//! From what people type to clients and a ledger.
+
+use super::{input::WRONG_USAGE, run::refuse};
+use crate::{args::pool::Place, output};
+use allotment_operator::{
+    config::{Config, Settled},
+    ledger::{Ledger, Place as LedgerPlace},
+    metrics::Metrics,
+    process::{self, StartError, clients},
+    subscription::{Policy, Settings},
+    survey::{Sources, Survey, SurveyError},
+};
+use anyhow::Result;
+use clients::Garden;
+use kube::Client;
+use std::{path::Path, process::ExitCode};
+
+/// What there is to ask.
+pub(crate) struct Opened {
+    pub(crate) garden: Garden,
+    pub(crate) control_plane: Option<Client>,
+    pub(crate) ledger: Option<Ledger>,
+    pub(crate) settings: Settings,
+    pub(crate) policy: Option<Policy>,
+}
+
+/// Whether a ledger that is not there is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IfMissing {
+    Refuse,
+    Create,
+}
+
+/// Opens it; else says why not, and how to end.
+pub(crate) async fn open(place: &Place, if_missing: IfMissing) -> Result<Opened, ExitCode> {
+    if place.config.is_none() && place.garden_kubeconfig.is_none() && place.kubeconfig.is_none() {
+        let hint = "say where the garden is: --config FILE, or --garden-kubeconfig FILE";
+        output::complain(&anyhow::anyhow!(hint));
+        return Err(ExitCode::from(WRONG_USAGE));
+    }
+    connect(place, if_missing).await.map_err(|error| match error {
+        error @ StartError::Read { .. } => {
+            output::complain(&error.into());
+            ExitCode::from(WRONG_USAGE)
+        }
+        error => refuse(error),
+    })
+}
+
+async fn connect(place: &Place, if_missing: IfMissing) -> Result<Opened, StartError> {
+    let settled = match &place.config {
+        Some(path) => process::read(path)?.1,
+        None => Settled { config: Config::default(), rules: None },
+    };
+    let policy = settled.policy();
+    let mut config = settled.config;
+    if let Some(path) = &place.garden_kubeconfig {
+        config.gardener.kubeconfig.clone_from(path);
+    }
+    if let Some(namespace) = &place.namespace {
+        config.gardener.namespace.clone_from(namespace);
+    }
+    let metrics = Metrics::new();
+    let kubeconfig = place.kubeconfig.as_deref();
+    let garden = Garden::new(&config.gardener, kubeconfig, &metrics).await?;
+    let control_plane = match (&place.config, kubeconfig) {
+        (None, None) => None,
+        _ => Some(clients::control_plane(kubeconfig, &metrics).await?),
+    };
+    let ledger = match &place.config {
+        Some(_) => Some(open_ledger(&config, &garden, if_missing).await?),
+        None => None,
+    };
+    let settings = process::settings(&config, process::identity());
+    Ok(Opened { garden, control_plane, ledger, settings, policy })
+}
+
+async fn open_ledger(config: &Config, garden: &Garden, if_missing: IfMissing) -> Result<Ledger, StartError> {
+    let url = config.ledger.read()?;
+    let file = url.strip_prefix("sqlite://").map(Path::new);
+    if let Some(path) = file.filter(|path| if_missing == IfMissing::Refuse && !path.exists()) {
+        // Opening it would make an empty one, which looks like a lost one.
+        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(StartError::Read { path: path.to_owned(), source });
+    }
+    let place = LedgerPlace { garden: garden.name.clone(), project: config.gardener.namespace.clone() };
+    Ok(Ledger::open(&url, place).await?)
+}
+
+impl Opened {
+    /// Reads everything.
+    pub(crate) async fn survey(&self) -> Result<Survey, SurveyError> {
+        let sources = Sources {
+            garden: self.garden.client.clone(),
+            control_plane: self.control_plane.clone(),
+            ledger: self.ledger.as_ref(),
+            settings: &self.settings,
+        };
+        Survey::read(&sources, |what| output::progress(&format!("reading {what} ..."))).await
+    }
+}

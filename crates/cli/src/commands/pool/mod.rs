@@ -1,0 +1,111 @@
+//! `allotment pool`: what people ask about accounts.
+
+pub(crate) mod show;
+
+use super::{
+    input::WRONG_USAGE,
+    place::{IfMissing, Opened, open},
+};
+use crate::{
+    args::pool::{Place, PoolCommand},
+    output::{self, Format},
+};
+use allotment_core::pool::AccountName;
+use allotment_operator::{
+    ledger::{About, Ledger},
+    runtime::clock::Clock,
+};
+use anyhow::{Context, Result};
+use serde_json::json;
+use std::process::ExitCode;
+use tokio::runtime::Runtime;
+
+pub(crate) fn run(command: PoolCommand) -> Result<ExitCode> {
+    Runtime::new().context("cannot start the runtime")?.block_on(async {
+        match command {
+            PoolCommand::Status { place, accounts, output } => status(&place, accounts, output).await,
+            PoolCommand::Doctor { place, output } => doctor(&place, output).await,
+            PoolCommand::History { account, place, limit, output } => {
+                history(&AccountName::new(account), &place, limit, output).await
+            }
+        }
+    })
+}
+
+async fn status(place: &Place, accounts: bool, format: Option<Format>) -> Result<ExitCode> {
+    let opened = match open(place, IfMissing::Refuse).await {
+        Ok(opened) => opened,
+        Err(code) => return Ok(code),
+    };
+    let survey = opened.survey().await?;
+    let (pools, lines) = (survey.pools(), survey.accounts());
+    match format {
+        Some(format) => {
+            let mut answer = json!({ "pools": pools });
+            if accounts {
+                answer["accounts"] = json!(lines);
+            }
+            output::print_value(&answer, format)?;
+        }
+        None => {
+            let mut text = show::pools(&pools);
+            if accounts {
+                text.push('\n');
+                text.push_str(&show::accounts(&lines, Clock::system().now()));
+            }
+            output::print(&text)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn doctor(place: &Place, format: Option<Format>) -> Result<ExitCode> {
+    let opened = match open(place, IfMissing::Refuse).await {
+        Ok(opened) => opened,
+        Err(code) => return Ok(code),
+    };
+    let mut survey = opened.survey().await?;
+    let progress = |what: &str| output::progress(&format!("reading {what} ..."));
+    survey.look_for_secrets(&opened.garden.client, progress).await?;
+    let findings = survey.complaints(Clock::system().now());
+    match format {
+        Some(format) => {
+            output::print_value(&json!({ "ok": findings.is_empty(), "findings": findings }), format)?;
+        }
+        None => output::print(&show::complaints(&findings))?,
+    }
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn history(
+    account: &AccountName,
+    place: &Place,
+    limit: u32,
+    format: Option<Format>,
+) -> Result<ExitCode> {
+    let opened = match open(place, IfMissing::Refuse).await {
+        Ok(opened) => opened,
+        Err(code) => return Ok(code),
+    };
+    let ledger = match needs_ledger(&opened) {
+        Ok(ledger) => ledger,
+        Err(code) => return Ok(code),
+    };
+    let entries = ledger.history(About::Account(account), limit).await?;
+    match format {
+        Some(format) => output::print_value(&json!({ "account": account, "entries": entries }), format)?,
+        None if entries.is_empty() => {
+            output::note(&format!("the ledger has never heard of account {account}"));
+        }
+        None => output::print(&show::history(&entries))?,
+    }
+    Ok(if entries.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The ledger, which only the configuration knows.
+pub(crate) fn needs_ledger(opened: &Opened) -> Result<&Ledger, ExitCode> {
+    opened.ledger.as_ref().ok_or_else(|| {
+        output::complain(&anyhow::anyhow!("this needs the ledger: say where it is with --config FILE"));
+        ExitCode::from(WRONG_USAGE)
+    })
+}

@@ -1,0 +1,112 @@
+//! How pools, accounts and findings look to people.
+
+use crate::{
+    commands::show::counted,
+    output::{self, Paint},
+};
+use allotment_core::pool::{Complaint, PoolSummary};
+use allotment_operator::{ledger::Entry, survey::AccountLine};
+use jiff::{SignedDuration, Timestamp};
+
+/// Every pool in a line; those that somebody waits for, or that are used up, stand out.
+pub(crate) fn pools(pools: &[PoolSummary]) -> String {
+    let paint = Paint::for_standard_output();
+    let heading = ["POOL", "TOTAL", "FREE", "CLAIMED", "DIRTY", "QUARANTINED", "WAITING"].map(str::to_owned);
+    let row = |pool: &PoolSummary| {
+        let PoolSummary { pool, total, free, claimed, dirty, quarantined, waiting } = pool;
+        let numbers = [*total, *free, *claimed, *dirty, *quarantined].map(|number| number.to_string());
+        let [total, free, claimed, dirty, quarantined] = numbers;
+        [pool.to_string(), total, free, claimed, dirty, quarantined, waiting.to_string()]
+    };
+    let rows: Vec<_> = std::iter::once(heading).chain(pools.iter().map(row)).collect();
+    let table = output::table(&rows);
+    let mut lines = table.lines();
+    let mut text = lines.next().map_or_else(String::new, |head| paint.bold(head) + "\n");
+    for (line, pool) in lines.zip(pools) {
+        text.push_str(&match pool {
+            pool if pool.waiting > 0 => paint.red(line),
+            pool if pool.free == 0 => paint.yellow(line),
+            _ => line.to_owned(),
+        });
+        text.push('\n');
+    }
+    text
+}
+
+/// Every account in a line.
+pub(crate) fn accounts(lines: &[AccountLine], now: Timestamp) -> String {
+    let paint = Paint::for_standard_output();
+    let heading =
+        ["ACCOUNT", "POOL", "STATE", "TENANT", "REQUESTS", "SHOOTS", "FOREIGN", "SINCE"].map(str::to_owned);
+    let number = |number: Option<String>| number.unwrap_or_else(|| "?".to_owned());
+    let row = |line: &AccountLine| {
+        [
+            line.account.to_string(),
+            line.pool.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string),
+            line.state.to_owned(),
+            line.tenant.as_ref().map(ToString::to_string).unwrap_or_default(),
+            number(line.requests.map(|count| count.to_string())),
+            line.shoots.to_string(),
+            number(line.foreign.map(|count| count.to_string())),
+            line.since.map(|since| age(now.duration_since(since))).unwrap_or_default(),
+        ]
+    };
+    let rows: Vec<_> = std::iter::once(heading).chain(lines.iter().map(row)).collect();
+    let table = output::table(&rows);
+    let mut shown = table.lines();
+    let mut text = shown.next().map_or_else(String::new, |head| paint.bold(head) + "\n");
+    for (shown, line) in shown.zip(lines) {
+        text.push_str(&match line.state {
+            "quarantined" => paint.red(shown),
+            "dirty" | "draining" => paint.yellow(shown),
+            "free" | "shared" => paint.green(shown),
+            _ => shown.to_owned(),
+        });
+        text.push('\n');
+    }
+    text
+}
+
+/// Every finding with its remedy, and how many there are.
+pub(crate) fn complaints(complaints: &[Complaint]) -> String {
+    let paint = Paint::for_standard_output();
+    let mut text = String::new();
+    for Complaint { code, account: _, message, remedy } in complaints {
+        text.push_str(&format!("{}: {message}\n  {} {remedy}\n", paint.red(code.as_str()), paint.dim("->")));
+    }
+    text.push_str(&match complaints.len() {
+        0 => format!("{}\n", paint.green("all is well")),
+        count => format!("{}\n", paint.red(&counted(count, "finding"))),
+    });
+    text
+}
+
+/// What happened, line by line.
+pub(crate) fn history(entries: &[Entry]) -> String {
+    let paint = Paint::for_standard_output();
+    let heading = ["WHEN", "WHAT", "TENANT", "REQUEST", "BY", "WHY"].map(str::to_owned);
+    let row = |entry: &Entry| {
+        [
+            entry.at.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
+            entry.event.to_string(),
+            entry.tenant.as_ref().map(ToString::to_string).unwrap_or_default(),
+            entry.request.clone().unwrap_or_default(),
+            entry.by.clone(),
+            entry.because.clone(),
+        ]
+    };
+    let rows: Vec<_> = std::iter::once(heading).chain(entries.iter().map(row)).collect();
+    let table = output::table(&rows);
+    let (head, rest) = table.split_once('\n').unwrap_or((&table, ""));
+    format!("{}\n{rest}", paint.bold(head))
+}
+
+/// As kubectl says it.
+fn age(time: SignedDuration) -> String {
+    match time.as_secs() {
+        seconds if seconds < 120 => format!("{}s", seconds.max(0)),
+        seconds if seconds < 2 * 3600 => format!("{}m", seconds / 60),
+        seconds if seconds < 48 * 3600 => format!("{}h", seconds / 3600),
+        seconds => format!("{}d", seconds / 86400),
+    }
+}

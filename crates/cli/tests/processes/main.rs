@@ -1,0 +1,14 @@
+//! The binary at work on an embedded landscape, over HTTPS: `run`, `pool`, `ledger`, and processes that are killed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "these are tests"
+)]
+
+mod demo;
+mod kills;
+mod repairs;
+mod work;
+mod world;

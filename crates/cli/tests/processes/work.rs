@@ -1,0 +1,121 @@
+//! What a process does: hands out, answers, takes over new rules, stops.
+
+use super::world::{RULES, World, until};
+use allotment_api::kyma::SubscriptionPhase;
+use k8s_openapi::api::{coordination::v1::Lease, events::v1::Event};
+use kube::Api;
+use serde_json::json;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_is_handed_out_and_can_be_asked_about() {
+    let world = World::new().await;
+    let process = world.run("one");
+    world.ask("r", "ga-1").await;
+    assert_eq!(world.bound("r").await, "aws-01");
+
+    let (code, ready) = process.get("/readyz?verbose").await;
+    assert_eq!(code, 200);
+    let expected = "[+] caches: complete\n[+] ledger: reachable, epoch 1\n[+] leader: leads\n[+] handing out: nothing stands \
+                    against it\n[+] rules: the newest are in force\nok\n";
+    assert_eq!(ready, expected);
+    assert_eq!(process.get("/readyz").await, (200, "ok\n".to_owned()));
+    assert_eq!(process.get("/livez").await, (200, "ok\n".to_owned()));
+    assert_eq!(process.get("/nothing").await.0, 404);
+    let (_, metrics) = process.get("/metrics").await;
+    for line in [
+        "keb_available_credentials_bindings{hyperscaler_type=\"aws\",eu_access=\"false\",shared=\"false\"} 2",
+        "keb_credentials_bindings_per_ga{global_account_id=\"ga-1\"} 1",
+        "keb_shoots_per_credentials_binding{credentials_binding=\"aws-01\"} 0",
+        "allotment_leader{controller=\"subscription\"} 1",
+        "allotment_rules_rejected 0",
+        "allotment_claims_total{outcome=\"claimed\"} 1",
+        "allotment_api_requests_total{target=\"garden\",verb=\"patch\",code=\"200\"} ",
+        "allotment_api_requests_total{target=\"control-plane\",verb=\"create\",code=\"201\"} ",
+    ] {
+        assert!(metrics.contains(line), "no {line} in {metrics}");
+    }
+
+    let status = world.ask_about(&["pool", "status", "--accounts", "-o", "json"]).await.json();
+    let aws = &status["pools"][1];
+    assert_eq!(
+        (&aws["hyperscalerType"], &aws["claimed"], &aws["free"]),
+        (&json!("aws"), &json!(1), &json!(2))
+    );
+    let account =
+        status["accounts"].as_array().unwrap().iter().find(|line| line["account"] == "aws-01").unwrap();
+    assert_eq!(
+        (&account["state"], &account["tenant"], &account["requests"]),
+        (&json!("claimed"), &json!("ga-1"), &json!(1))
+    );
+    let table = world.ask_about(&["pool", "status"]).await.stdout;
+    assert!(
+        table.starts_with("POOL                        TOTAL  FREE  CLAIMED  DIRTY  QUARANTINED  WAITING\n"),
+        "{table}"
+    );
+    let history = world.ask_about(&["pool", "history", "aws-01"]).await;
+    assert_eq!(history.code, 0);
+    let words: Vec<&str> =
+        history.stdout.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert_eq!(words, ["claimed", "assigned", "confirmed"], "{}", history.stdout);
+    assert_eq!(world.ask_about(&["pool", "history", "nothing"]).await.code, 1);
+    let verified = world.ask_about(&["ledger", "verify"]).await;
+    assert_eq!(
+        (verified.code, verified.stdout.as_str()),
+        (0, "ledger, bindings, requests and Shoots agree\n")
+    );
+
+    let log = process.log();
+    assert!(process.stop().await.success(), "{log}");
+    let leases: Api<Lease> = Api::namespaced(world.control_plane(), "default");
+    let lease = leases.get("allotment-subscription").await.unwrap();
+    assert_eq!(lease.spec.unwrap().holder_identity, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn good_rules_are_taken_over_and_bad_ones_refused() {
+    let world = World::new().await;
+    let process = world.run("one");
+    world.ask_with("r", json!({ "provider": "gcp", "subscriptionSelector": "ga-1", "plan": "gcp" })).await;
+    world.in_phase("r", SubscriptionPhase::Denied).await;
+
+    world.configure("{rule: [aws, gpc], enabledPlans: [aws]}");
+    let ready = process.get_with("/readyz?verbose", "[!] rules").await;
+    assert!(ready.contains("the last good ones are in force") && ready.contains("`gpc`"), "{ready}");
+    assert!(ready.ends_with("ok\n"), "{ready}");
+    process.get_with("/metrics", "allotment_rules_rejected 1").await;
+    event(&world, "RulesRejected", "gpc").await;
+    // The last good ones still decide.
+    world.ask_with("old", json!({ "provider": "aws", "subscriptionSelector": "ga-1", "plan": "aws" })).await;
+    assert_eq!(world.bound("old").await, "aws-01");
+
+    world.configure("{rule: [aws, gcp], enabledPlans: [aws, gcp]}");
+    assert_eq!(world.bound("r").await, "gcp-01");
+    process.get_with("/readyz?verbose", "[+] rules").await;
+    process.get_with("/metrics", "allotment_rules_rejected 0").await;
+    event(&world, "RulesReloaded", "2 rules").await;
+}
+
+async fn event(world: &World, reason: &str, words: &str) {
+    let events: Api<Event> = Api::namespaced(world.control_plane(), "default");
+    until(&format!("there is an Event {reason}"), async || {
+        let events = events.list(&Default::default()).await.map_err(|error| error.to_string())?;
+        let says = |event: &Event| event.note.as_ref().is_some_and(|note| note.contains(words));
+        let found = events.iter().any(|event| event.reason.as_deref() == Some(reason) && says(event));
+        if found { Ok(()) } else { Err(format!("{:?}", events.items)) }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_by_object_can_be_switched_off() {
+    let world = World::new().await;
+    world.configure(&format!("{RULES}\n# "));
+    let config = std::fs::read_to_string(world.config()).unwrap();
+    let config = config.replace("'127.0.0.1:0'", "'127.0.0.1:0', perObjectMetrics: false");
+    std::fs::write(world.config(), config).unwrap();
+    let process = world.run("one");
+    world.ask("r", "ga-1").await;
+    world.bound("r").await;
+    let metrics = process.get_with("/metrics", "keb_available_credentials_bindings").await;
+    assert!(!metrics.contains("ga-1") && !metrics.contains("credentials_binding=\"aws-01\""), "{metrics}");
+}
