@@ -34,6 +34,11 @@ impl<K: Ord + Clone, V> Kept<K, V> {
         self.listed
     }
 
+    /// A value that the current list, or a watch after it, has told of. A new list may go back in time, and is believed.
+    pub(super) fn current(&self, key: &K) -> Option<&V> {
+        self.values.get(key).filter(|(list, _)| *list == self.list).map(|(_, value)| value)
+    }
+
     pub(super) fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.values.insert(key, (self.list, value)).map(|(_, value)| value)
     }

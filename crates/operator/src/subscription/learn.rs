@@ -91,8 +91,21 @@ impl Index {
     pub fn learn_secret(&mut self, metadata: &ObjectMeta) -> Vec<Task> {
         let name = metadata.name.clone().unwrap_or_default();
         let credential = credential("Secret", metadata.namespace.as_deref().unwrap_or_default(), &name);
+        let is_current = self.secrets.current(&name).is_some();
         self.secrets.insert(name.clone(), credential.clone());
-        self.learn_entry(AccountName::new(name), credential, metadata)
+        let account = AccountName::new(name);
+        if is_current && self.knows_newer(&account, metadata) {
+            return Vec::new();
+        }
+        self.learn_entry(account, credential, metadata)
+    }
+
+    /// An entry is as we have just written it: the watch need not have told yet.
+    pub(super) fn learn_written(&mut self, account: &AccountName, metadata: &ObjectMeta) {
+        let credential = self.entries.get(account).map(|known| known.credential.clone());
+        if let Some(credential) = credential.filter(|_| !self.knows_newer(account, metadata)) {
+            self.learn_entry(account.clone(), credential, metadata);
+        }
     }
 
     /// A binding is gone.
@@ -145,6 +158,9 @@ impl Index {
     /// A request is there.
     pub fn learn_request(&mut self, request: SubscriptionRequest) -> Vec<Task> {
         let name = RequestName::of(&request);
+        if self.requests.current(&name).is_some_and(|known| is_older(&request.metadata, &known.metadata)) {
+            return Vec::new();
+        }
         self.request_names.insert(RequestUid::new(request.uid().unwrap_or_default()), name.clone());
         let before = self.requests.insert(name.clone(), Arc::new(request));
         let replaced = self.forget_uid_of(before, &name).map(Task::Orphan);
@@ -176,20 +192,28 @@ impl Index {
         credential: Credential,
         metadata: &ObjectMeta,
     ) -> Vec<Task> {
-        let before = match &binding {
-            BindingRef::Credentials(name) => {
-                self.credentials_bindings.insert(name.clone(), credential.clone())
-            }
-            BindingRef::Secret(name) => self.secret_bindings.insert(name.clone(), credential.clone()),
+        let (kept, name) = match &binding {
+            BindingRef::Credentials(name) => (&mut self.credentials_bindings, name),
+            BindingRef::Secret(name) => (&mut self.secret_bindings, name),
         };
+        let is_current = kept.current(name).is_some();
+        let before = kept.insert(name.clone(), credential.clone());
         if let Some(before) = before.filter(|before| *before != credential) {
             remove_from(&mut self.bindings_of, &before, &binding);
         }
         self.bindings_of.entry(credential.clone()).or_default().insert(binding.clone());
         match self.account_named_by(&binding) {
+            Some(account) if is_current && self.knows_newer(&account, metadata) => Vec::new(),
             Some(account) => self.learn_entry(account, credential, metadata),
             None => Vec::new(),
         }
+    }
+
+    fn knows_newer(&self, account: &AccountName, metadata: &ObjectMeta) -> bool {
+        self.entries.get(account).is_some_and(|known| {
+            metadata.uid.as_deref() == Some(known.uid.as_str())
+                && number(metadata.resource_version.as_deref()) < number(Some(&known.version))
+        })
     }
 
     fn learn_entry(
@@ -321,6 +345,18 @@ impl RequestName {
     pub fn of(request: &SubscriptionRequest) -> Self {
         Self { namespace: request.namespace().unwrap_or_default(), name: request.name_any() }
     }
+}
+
+/// Whether an object is an older state of the same one. What we wrote ourselves is known before a watch tells of it, and what
+/// it tells then may be from before.
+fn is_older(new: &ObjectMeta, known: &ObjectMeta) -> bool {
+    let version = |metadata: &ObjectMeta| number(metadata.resource_version.as_deref());
+    new.uid == known.uid && version(new) < version(known)
+}
+
+/// Versions of one kind compare as numbers.
+fn number(version: Option<&str>) -> u64 {
+    version.and_then(|version| version.parse().ok()).unwrap_or(0)
 }
 
 fn credential(kind: &str, namespace: &str, name: &str) -> Credential {

@@ -38,11 +38,9 @@ impl Inner {
         let patch = json!({ "metadata": identity(&request.metadata), "status": fields });
         let (name, api) = (request.name_any(), self.requests_in(request));
         let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-        call(
-            || format!("write the status of SubscriptionRequest {name}"),
-            api.patch_status(&name, &params, &patch),
-        )
-        .await?;
+        let written = api.patch_status(&name, &params, &patch);
+        let written = call(|| format!("write the status of SubscriptionRequest {name}"), written).await?;
+        self.index().learn_request(written);
         Ok(true)
     }
 
@@ -60,7 +58,9 @@ impl Inner {
             || format!("write the finalizers of SubscriptionRequest {name}"),
             api.patch(&name, &params, &patch),
         );
-        Ok(written.await?)
+        let written = written.await?;
+        self.index().learn_request(written.clone());
+        Ok(written)
     }
 
     fn requests_in(&self, request: &SubscriptionRequest) -> Api<SubscriptionRequest> {
@@ -121,7 +121,8 @@ impl Inner {
         let api: Api<K> = self.in_the_garden();
         let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
         let written = api.patch_metadata(account.as_str(), &params, &patch);
-        call(|| format!("label {} {account}", K::kind(&())), written).await?;
+        let written = call(|| format!("label {} {account}", K::kind(&())), written).await?;
+        self.index().learn_written(account, &written.metadata);
         Ok(())
     }
 
