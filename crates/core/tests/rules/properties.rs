@@ -1,4 +1,4 @@
-//! What holds for any text and any rules. How many cases are tried is said by `PROPTEST_CASES`: a million take minutes.
+//! What holds for any text and any rules. How many cases are tried is said by `PROPTEST_CASES`: a hundred thousand take minutes.
 
 use super::examine::{agrees, differ, examine, request, requests, winners};
 use allotment_core::rules::{Code, Input, Options, Output, Rule, RuleSet, load};
