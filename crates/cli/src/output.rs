@@ -96,6 +96,11 @@ impl Paint {
         Self { on: terminal && !refused && !dumb }
     }
 
+    /// Whether there are colours.
+    pub(crate) fn is_on(self) -> bool {
+        self.on
+    }
+
     pub(crate) fn bold(self, text: &str) -> String {
         self.with("1", text)
     }

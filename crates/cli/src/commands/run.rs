@@ -55,5 +55,9 @@ pub(crate) fn refuse(error: StartError) -> ExitCode {
 pub(crate) fn log(default: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     // Somebody else may have set it up already.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(Paint::for_standard_error().is_on())
+        .with_writer(std::io::stderr)
+        .try_init();
 }

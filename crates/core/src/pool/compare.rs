@@ -94,6 +94,7 @@ pub fn compare(sides: &Sides) -> Compared {
             "this must not happen: run `allotment ledger rebuild`",
         )
     }));
+    compared.disagreements.sort();
     compared
 }
 
@@ -201,7 +202,14 @@ fn requests(sides: &Sides, seats: &BTreeMap<&RequestUid, &Seat>, found: &mut Vec
                     let message = format!(
                         "request {name} is bound to account {account}{whose}, but the ledger gives it {ledger}"
                     );
-                    let remedy = "run `allotment ledger rebuild`: the ledger takes over what request and binding prove";
+                    let remedy = match sides.entries.contains_key(account) {
+                        true => {
+                            "run `allotment ledger rebuild`: the ledger takes over what request and binding prove"
+                        }
+                        false => {
+                            "there is no such entry in this pool: make it again, or leave it to whoever serves that pool"
+                        }
+                    };
                     found.push(complaint(Ailment::NotAssigned, Some(account), message, remedy));
                 }
             }

@@ -101,7 +101,7 @@ impl fmt::Display for Check {
 }
 
 impl Health {
-    async fn checks(&self) -> [Check; 5] {
+    async fn checks(&self) -> [Check; 6] {
         let complete = self.operator.with_index(Index::is_complete);
         let caches = if complete { (Mark::Good, "complete") } else { (Mark::Failed, "not complete yet") };
         let ledger = match timeout(LEDGER_DEADLINE, self.operator.ledger().epoch()).await {
@@ -118,11 +118,19 @@ impl Health {
             || (Mark::Good, "the newest are in force".to_owned()),
             |why| (Mark::Worry, format!("the last good ones are in force: {why}")),
         );
+        let accounts = match self.operator.to_look_at() {
+            none if none.is_empty() => (Mark::Good, "none needs a person".to_owned()),
+            some => {
+                let first = some.iter().next().map(|(account, why)| format!("{account}: {why}"));
+                (Mark::Worry, format!("{} need a person; {}", some.len(), first.unwrap_or_default()))
+            }
+        };
         [
             Check { name: "caches", mark: caches.0, says: caches.1.to_owned() },
             Check { name: "ledger", mark: ledger.0, says: ledger.1 },
             Check { name: "leader", mark: Mark::Good, says: leader.to_owned() },
             Check { name: "handing out", mark: halted.0, says: halted.1 },
+            Check { name: "accounts", mark: accounts.0, says: accounts.1 },
             Check { name: "rules", mark: rules.0, says: rules.1 },
         ]
     }

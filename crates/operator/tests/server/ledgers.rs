@@ -118,3 +118,43 @@ pub async fn two_operators_on_one_postgres_claim_once(landscape: Landscape) -> O
     stage.in_phase("fourth", SubscriptionPhase::Waiting).await?;
     Ok(())
 }
+
+/// Whatever was wrong with the ledger, it is made anew from the cluster, and a halted operator goes on with it.
+async fn made_anew(stage: &Stage, ledger: &Ledger) -> Outcome {
+    let halted = stage.start_with("halted", ledger);
+    until("it halts", async || halted.operator.halted().borrow().clone().ok_or(String::new())).await?;
+    stage.operator("repair", ledger).rebuild().await?;
+    stage.ask("next", "ga-2").await?;
+    stage.bound("next").await?;
+    // Whoever had an account has it still.
+    stage.ask("again", "ga-1").await?;
+    assert_eq!(stage.bound("again").await?, stage.bound("r").await?);
+    assert_eq!(stage.held_by("ga-1").await?.len(), 1);
+    let account = ledger.account(&AccountName::new(stage.bound("r").await?)).await?.ok_or("no row")?;
+    assert_eq!(account.assignments.len(), 2);
+    Ok(())
+}
+
+pub async fn a_foreign_ledger_is_made_anew(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a", "b"], json!({ "hyperscalerType": "aws" })).await?;
+    let first = stage.start();
+    stage.ask("r", "ga-1").await?;
+    stage.bound("r").await?;
+    drop(first);
+    let other = Ledger::open("sqlite::memory:", place(&stage)).await?;
+    made_anew(&stage, &other).await
+}
+
+pub async fn an_old_ledger_is_made_anew(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a", "b"], json!({ "hyperscalerType": "aws" })).await?;
+    let first = stage.start();
+    stage.ask("r", "ga-1").await?;
+    stage.bound("r").await?;
+    drop(first);
+    let maps: Api<ConfigMap> = Api::namespaced(landscape.garden.clone(), &stage.plot.garden_namespace);
+    let later = json!({ "data": { "epoch": "77" } });
+    maps.patch("allotment-ledger", &PatchParams::default(), &Patch::Merge(&later)).await?;
+    made_anew(&stage, &stage.ledger).await
+}

@@ -33,6 +33,8 @@ fn main() -> ExitCode {
         case!(ledgers::another_ledger_is_noticed),
         case!(ledgers::an_old_ledger_is_noticed),
         case!(ledgers::an_empty_ledger_beside_a_used_pool_is_rebuilt),
+        case!(ledgers::a_foreign_ledger_is_made_anew),
+        case!(ledgers::an_old_ledger_is_made_anew),
         case!(ledgers::a_killed_operator_is_resumed),
         case!(ledgers::two_operators_on_one_postgres_claim_once),
     ])
