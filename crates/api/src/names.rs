@@ -41,8 +41,12 @@ pub mod label {
     pub const SUBSCRIPTION_REQUEST: &str = "allotment.dev/subscription-request";
 }
 
-/// Annotations that people set.
+/// Annotations.
 pub mod annotation {
+    /// On a Shoot: the Cluster it is for, as `<namespace>/<name>`.
+    pub const CLUSTER: &str = "allotment.dev/cluster";
+    /// On a Shoot: which entries of lists that can only be written as a whole are ours, as JSON. The others stay.
+    pub const OWN_ENTRIES: &str = "allotment.dev/own-entries";
     /// On a pool entry: why its account takes no new clusters. Removing it lifts the quarantine.
     pub const QUARANTINE: &str = "allotment.dev/quarantine";
     /// On a Cluster: reconcile now.

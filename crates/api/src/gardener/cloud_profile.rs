@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// What a cloud offers.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -106,16 +107,23 @@ pub struct MachineType {
     /// Whether it may be used; it may where this is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usable: Option<bool>,
+    /// What it can do, in CloudProfiles that say it so: `architecture` is then here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub capabilities: BTreeMap<String, Vec<String>>,
 }
 
 /// A volume type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct VolumeType {
     /// Its name.
     pub name: String,
     /// Whether it may be used; it may where this is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usable: Option<bool>,
+    /// The smallest one there is, such as `20Gi`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_size: Option<String>,
 }
 
 /// A region.

@@ -52,6 +52,9 @@ pub struct ShootSpec {
     /// Objects that extensions refer to. Atomic too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<NamedResourceReference>,
+    /// Names. Its providers are atomic too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<ShootDns>,
     /// The control plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ShootControlPlane>,
@@ -84,6 +87,16 @@ pub struct Kubernetes {
     /// The API server.
     #[serde(default, rename = "kubeAPIServer", skip_serializing_if = "Option::is_none")]
     pub kube_api_server: Option<KubeApiServer>,
+    /// What gives pods the resources they need.
+    #[serde(default, rename = "verticalPodAutoscaler", skip_serializing_if = "Option::is_none")]
+    pub vertical_pod_autoscaler: Option<VerticalPodAutoscaler>,
+}
+
+/// What gives pods the resources they need.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerticalPodAutoscaler {
+    /// It does.
+    pub enabled: bool,
 }
 
 /// The API server of a Shoot.
@@ -281,6 +294,17 @@ pub struct ResourceReference {
     pub kind: String,
     /// Its name.
     pub name: String,
+}
+
+/// The names of a Shoot.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ShootDns {
+    /// What its names end with; Gardener gives it one where it is not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// Who serves the names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub providers: Vec<Value>,
 }
 
 /// The control plane of a Shoot.

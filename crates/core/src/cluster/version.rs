@@ -1,0 +1,142 @@
+//! Which Kubernetes version a Shoot gets: the one asked for, never one below that of the live Shoot.
+
+use super::{
+    facts::Stage,
+    problem::{Findings, Problem},
+    scene::Scene,
+};
+use allotment_api::kyma::ClusterCondition;
+use std::fmt;
+
+const FIELD: &str = "spec.core.kubernetesVersion";
+
+/// `1.35.4`, or `1.35` for any patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version {
+    major: u32,
+    minor: u32,
+    patch: Option<u32>,
+}
+
+impl Version {
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('.').map(|part| part.parse().ok());
+        let version = Self { major: parts.next()??, minor: parts.next()??, patch: None };
+        match (parts.next(), parts.next()) {
+            (None, _) => Some(version),
+            (Some(patch), None) => Some(Self { patch: Some(patch?), ..version }),
+            (Some(_), Some(_)) => None,
+        }
+    }
+
+    fn line(self) -> (u32, u32) {
+        (self.major, self.minor)
+    }
+
+    /// Whether a version is this one, or one of this line.
+    fn covers(self, other: Self) -> bool {
+        self.line() == other.line() && self.patch.is_none_or(|patch| other.patch == Some(patch))
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)?;
+        self.patch.map_or(Ok(()), |patch| write!(f, ".{patch}"))
+    }
+}
+
+/// The version. It is always written: left out on a live Shoot, Gardener would take the newest there is.
+pub(super) fn kubernetes(scene: &Scene<'_>, findings: &mut Findings) -> Option<String> {
+    let live = scene.live.and_then(|live| live.kubernetes.version.clone());
+    let asked = scene.core.kubernetes_version.as_deref();
+    let offered: Vec<(Version, Stage)> =
+        scene.facts.versions().filter_map(|(text, stage)| Some((Version::parse(text)?, stage))).collect();
+    let Some(text) = live else {
+        let asked = match asked {
+            Some(asked) => Some((FIELD, asked)),
+            None => scene
+                .all
+                .kubernetes_version
+                .as_deref()
+                .map(|asked| ("clusters.defaults.kubernetesVersion", asked)),
+        };
+        return findings.take(fresh(asked, &offered)).map(|version| version.to_string());
+    };
+    let (Some(asked), Some(live)) = (asked, Version::parse(&text)) else { return Some(text) };
+    let asked = findings.take(parse(FIELD, asked))?;
+    if asked.line() < live.line() {
+        let what = format!("{live} runs, and a cluster is never taken down to {asked}");
+        findings.note(ClusterCondition::ClusterProvisioned, FIELD, what);
+    }
+    // Patches are Gardener's to bring, in the maintenance window, unless one is asked for by its number.
+    if asked.line() < live.line() || asked.line() == live.line() && asked.patch <= live.patch {
+        return Some(text);
+    }
+    if asked.major != live.major || asked.minor > live.minor + 1 {
+        let what = format!("from {live} to {asked} would skip a minor version");
+        let next = offered.iter().filter(|(version, stage)| {
+            *stage != Stage::Unavailable && version.line() == (live.major, live.minor + 1)
+        });
+        findings.problem(Problem::new(FIELD, what).allowed(next.map(|(version, _)| version)));
+        return None;
+    }
+    findings.take(choose(FIELD, asked, &offered)).map(|version| version.to_string())
+}
+
+fn fresh(asked: Option<(&str, &str)>, offered: &[(Version, Stage)]) -> Result<Version, Problem> {
+    if let Some((field, asked)) = asked {
+        return choose(field, parse(field, asked)?, offered);
+    }
+    let best = best(offered.iter().copied());
+    best.ok_or_else(|| Problem::new(FIELD, "the CloudProfile has no Kubernetes version to take"))
+}
+
+fn parse(field: &str, text: &str) -> Result<Version, Problem> {
+    Version::parse(text)
+        .ok_or_else(|| Problem::new(field, format!("{text:?} is not a version such as 1.35 or 1.35.4")))
+}
+
+/// The version that is asked for. A preview is to be had by its full number only.
+fn choose(field: &str, asked: Version, offered: &[(Version, Stage)]) -> Result<Version, Problem> {
+    let fitting = offered.iter().copied().filter(|(version, _)| asked.covers(*version));
+    let chosen = match asked.patch {
+        Some(_) => {
+            fitting.filter(|(_, stage)| *stage != Stage::Unavailable).map(|(version, _)| version).next()
+        }
+        None => best(fitting),
+    };
+    chosen.ok_or_else(|| {
+        let mut all: Vec<Version> = offered
+            .iter()
+            .filter(|(_, stage)| *stage != Stage::Unavailable)
+            .map(|(version, _)| *version)
+            .collect();
+        all.sort_unstable();
+        Problem::new(field, format!("Kubernetes {asked} is not offered, or has expired")).allowed(all)
+    })
+}
+
+/// The newest supported one, else the newest that is still to be had.
+fn best(versions: impl Iterator<Item = (Version, Stage)>) -> Option<Version> {
+    versions
+        .filter(|(_, stage)| *stage >= Stage::Deprecated)
+        .max_by_key(|(version, stage)| (*stage, *version))
+        .map(|(version, _)| version)
+}
+
+/// The newest version of an image that may be taken.
+pub(super) fn newest_image<'a>(offered: &[(&'a str, Stage)]) -> Option<&'a str> {
+    let usable = offered.iter().filter(|(_, stage)| *stage >= Stage::Deprecated);
+    usable.max_by_key(|(version, stage)| (*stage, image_order(version))).map(|(version, _)| *version)
+}
+
+/// The newer of two versions of an image.
+pub(super) fn newer_image<'a>(one: &'a str, other: &'a str) -> &'a str {
+    if image_order(one) >= image_order(other) { one } else { other }
+}
+
+/// Versions of images have numbers between dots, as many as they like.
+fn image_order(version: &str) -> Vec<u64> {
+    version.split(['.', '-', '+']).map(|part| part.parse().unwrap_or_default()).collect()
+}
