@@ -4,6 +4,7 @@
 mod claims;
 mod ledgers;
 mod releases;
+mod rendering;
 mod stage;
 
 use allotment_testing::{case, run};
@@ -30,6 +31,15 @@ fn main() -> ExitCode {
         case!(releases::a_cleaned_account_with_a_shoot_is_put_in_quarantine),
         case!(releases::a_request_whose_finalizer_was_removed_gives_back),
         case!(releases::refused_credentials_put_an_account_in_quarantine),
+        case!(rendering::shoots_of_aws_are_accepted),
+        case!(rendering::shoots_of_gcp_are_accepted),
+        case!(rendering::shoots_of_azure_are_accepted),
+        case!(rendering::shoots_of_openstack_are_accepted),
+        case!(rendering::shoots_of_alicloud_are_accepted),
+        case!(rendering::shoots_without_zones_are_accepted),
+        case!(rendering::whatever_can_be_asked_for_comes_and_goes),
+        case!(rendering::what_others_add_to_lists_stays),
+        case!(rendering::what_gardener_updates_is_not_taken_back),
         case!(ledgers::another_ledger_is_noticed),
         case!(ledgers::an_old_ledger_is_noticed),
         case!(ledgers::an_empty_ledger_beside_a_used_pool_is_rebuilt),
