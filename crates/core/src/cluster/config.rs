@@ -2,24 +2,26 @@
 
 use allotment_api::kyma::{AutoUpdate, Provider, TimeWindow};
 use ipnet::Ipv4Net;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeMap, net::Ipv4Addr};
 
 /// The `clusters` section.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Clusters {
     /// Where KubeconfigRequests find Clusters that are not in their own namespace; empty means nowhere else.
     pub namespace: String,
     /// What the Shoots of a provider begin with. Clusters of a provider that is not here are refused.
+    #[schemars(extend("propertyNames" = { "enum": ["alicloud", "aws", "azure", "gcp", "openstack"] }))]
     pub providers: BTreeMap<Provider, ProviderDefaults>,
     /// What all Shoots begin with.
     pub defaults: Defaults,
 }
 
 /// What the Shoots of a provider begin with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProviderDefaults {
     /// The name of the CloudProfile in the garden.
@@ -29,12 +31,15 @@ pub struct ProviderDefaults {
     pub cloud_profile_kind: CloudProfileKind,
     /// The range of the nodes, /16 to /24.
     #[serde(default = "nodes")]
+    #[schemars(with = "String", extend("format" = "ipv4-cidr"))]
     pub nodes: Ipv4Net,
     /// The range of the pods.
     #[serde(default = "pods")]
+    #[schemars(with = "String", extend("format" = "ipv4-cidr"))]
     pub pods: Ipv4Net,
     /// The range of the services.
     #[serde(default = "services")]
+    #[schemars(with = "String", extend("format" = "ipv4-cidr"))]
     pub services: Ipv4Net,
     /// What connects the pods: `calico`, `cilium`.
     #[serde(default = "calico")]
@@ -60,7 +65,7 @@ pub struct ProviderDefaults {
 }
 
 /// The kinds of CloudProfiles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum CloudProfileKind {
     /// Of the whole garden.
     #[default]
@@ -70,7 +75,7 @@ pub enum CloudProfileKind {
 }
 
 /// The disks of nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DefaultVolume {
     /// Its type, as the cloud calls it.
@@ -82,7 +87,7 @@ pub struct DefaultVolume {
 }
 
 /// The image of nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DefaultImage {
     /// Its name in the CloudProfile.
@@ -93,7 +98,7 @@ pub struct DefaultImage {
 }
 
 /// What all Shoots begin with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Defaults {
     /// The Kubernetes version of new Shoots, `1.35` or `1.35.4`; the CloudProfile's newest where it is not set.
@@ -123,7 +128,7 @@ impl Default for Defaults {
 }
 
 /// When Gardener may work on Shoots, and what it may update.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DefaultMaintenance {
     /// When; Gardener picks a window where nobody says.

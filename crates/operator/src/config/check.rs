@@ -7,6 +7,7 @@ use allotment_core::rules::{
     yaml::{Node, Value as Yaml},
 };
 use serde_json::{Map, Number, Value};
+use std::net::Ipv4Addr;
 
 /// Everything in a file that does not fit a schema.
 pub(super) fn check(root: &Node, source: &Source<'_>, schema: &Value) -> Vec<Finding> {
@@ -85,6 +86,12 @@ impl<'s> Checker<'s, '_> {
         }
         match &node.value {
             Yaml::Map(entries) => {
+                let required = schema.get("required").and_then(Value::as_array);
+                for missing in required.into_iter().flatten().filter_map(Value::as_str) {
+                    if !entries.iter().any(|(key, _)| key.value == missing) {
+                        self.fault(node, format!("`{name}` lacks the key `{missing}`"));
+                    }
+                }
                 for (key, value) in entries {
                     match member(schema, &key.value) {
                         Member::Schema(schema) => self.node(value, schema, &key.value),
@@ -112,6 +119,9 @@ impl<'s> Checker<'s, '_> {
             Yaml::Number(number) => self.bounds(node, *number, schema, name),
             Yaml::Text(text) if schema.get("minLength").is_some() && text.is_empty() => {
                 self.fault(node, format!("`{name}` is empty"));
+            }
+            Yaml::Text(text) if is(schema, "ipv4-cidr") && !is_range(text) => {
+                self.fault(node, format!("`{name}` is `{text}`: expected a range such as 10.250.0.0/16"));
             }
             Yaml::Text(_) | Yaml::Null | Yaml::Bool(_) => (),
         }
@@ -218,4 +228,17 @@ fn shown(value: &Yaml) -> String {
         Yaml::Number(number) => format!("`{number}`"),
         other => other.describe().to_owned(),
     }
+}
+
+/// Whether a text is to be of this format.
+fn is(schema: &Value, format: &str) -> bool {
+    schema.get("format").and_then(Value::as_str) == Some(format)
+}
+
+/// Whether a text is an IPv4 address and the length of a prefix.
+fn is_range(text: &str) -> bool {
+    let parts = text.split_once('/');
+    parts.is_some_and(|(address, prefix)| {
+        address.parse::<Ipv4Addr>().is_ok() && prefix.parse::<u8>().is_ok_and(|prefix| prefix <= 32)
+    })
 }

@@ -1,7 +1,10 @@
 //! What can stand in the configuration file. The doc comments are what `allotment config schema` says.
 
-use allotment_api::kyma::{BindingKind, Provider};
-use allotment_core::pool::{LabelKeys, MultiAccount};
+use allotment_api::kyma::BindingKind;
+use allotment_core::{
+    cluster::Clusters,
+    pool::{LabelKeys, MultiAccount},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -98,30 +101,6 @@ impl fmt::Debug for LedgerAddress {
         let url = url.as_ref().map(|_| "[redacted]");
         formatter.debug_struct("LedgerAddress").field("url", &url).field("url_file", url_file).finish()
     }
-}
-
-/// What Clusters are made of.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Clusters {
-    /// Where KubeconfigRequests find Clusters that are not in their own namespace; "" means nowhere else.
-    pub namespace: String,
-    /// Defaults for the Shoots of a provider.
-    #[schemars(extend("propertyNames" = { "enum": ["alicloud", "aws", "azure", "gcp", "openstack"] }))]
-    pub providers: BTreeMap<Provider, ProviderDefaults>,
-}
-
-/// Defaults for the Shoots of a provider.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ProviderDefaults {
-    /// The name of the CloudProfile.
-    pub cloud_profile: Option<String>,
-    /// The network range of the nodes.
-    pub nodes: Option<String>,
-    /// What the Cluster operator reads beyond that.
-    #[serde(flatten)]
-    pub more: Map<String, Value>,
 }
 
 /// What kubeconfigs may be asked for.

@@ -21,7 +21,7 @@ fn the_charts_values_are_a_configuration() {
     let settled = loaded.settled.unwrap();
     assert_eq!(settled.config.gardener.namespace, "garden-kyma");
     assert_eq!(settled.config.controllers, Controllers::default());
-    assert_eq!(settled.config.clusters.providers[&Provider::Azure].cloud_profile.as_deref(), Some("az"));
+    assert_eq!(settled.config.clusters.providers[&Provider::Azure].cloud_profile, "az");
     let policy = settled.policy().unwrap();
     assert_eq!((policy.rules.rules().len(), policy.cap), (11, None));
     assert_eq!(policy.multi_account.limits["aws"].0, 180);
@@ -109,4 +109,32 @@ fn what_needs_a_restart_is_named() {
     );
     assert_eq!(old.needs_restart(&new), ["server"]);
     assert!(old.needs_restart(&old.clone()).is_empty());
+}
+
+#[test]
+fn what_clusters_begin_with_is_checked() {
+    let about = |clusters: &str| {
+        findings(&format!("hap: {{rule: [aws], enabledPlans: [aws]}}\nclusters: {clusters}\n")).join("\n")
+    };
+    assert_eq!(about("{providers: {aws: {cloudProfile: aws}}, defaults: {sshAccess: true}}"), "");
+    for (clusters, finding) in [
+        (
+            "{providers: {aws: {cloudProfile: aws, node: 10.250.0.0/16}}}",
+            "2:49: error[syntax]: unknown key `node`; did you mean `nodes`?",
+        ),
+        (
+            "{providers: {aws: {cloudProfile: aws, nodes: 10.250.0/16}}}",
+            "2:56: error[invalid-value]: `nodes` is `10.250.0/16`: expected a range such as 10.250.0.0/16",
+        ),
+        (
+            "{providers: {aws: {nodes: 10.250.0.0/16}}}",
+            "2:29: error[invalid-value]: `aws` lacks the key `cloudProfile`",
+        ),
+        (
+            "{defaults: {sshAcces: true}}",
+            "2:23: error[syntax]: unknown key `sshAcces`; did you mean `sshAccess`?",
+        ),
+    ] {
+        assert_eq!(about(clusters), finding);
+    }
 }
