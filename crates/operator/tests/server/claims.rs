@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, time::Instant};
 pub async fn fifty_first_requests_of_one_tenant_claim_one_account(landscape: Landscape) -> Outcome {
     let stage = Stage::new(&landscape).await?;
     stage.accounts(&["a", "b", "c", "d"], json!({ "hyperscalerType": "aws" })).await?;
-    let _running = stage.start();
+    let _running = stage.start_two().await?;
     let names: Vec<String> = (0..50).map(|number| format!("r{number}")).collect();
     try_join_all(names.iter().map(|name| stage.ask(name, "globalaccount:ga-1"))).await?;
     let bound = try_join_all(names.iter().map(|name| stage.bound(name))).await?;
@@ -33,7 +33,7 @@ pub async fn fifty_first_requests_of_one_tenant_claim_one_account(landscape: Lan
 pub async fn a_limit_is_filled_and_never_passed(landscape: Landscape) -> Outcome {
     let stage = Stage::new(&landscape).await?.with_limit(3);
     stage.accounts(&["a", "b", "c", "d", "e", "f"], json!({ "hyperscalerType": "aws" })).await?;
-    let _running = stage.start();
+    let _running = stage.start_two().await?;
     for name in ["first", "second"] {
         stage.ask(name, "ga-1").await?;
         assert_eq!(stage.bound(name).await?, "a");

@@ -4,7 +4,7 @@ use super::stage::{Stage, until};
 use allotment_api::kyma::SubscriptionPhase;
 use allotment_core::pool::AccountName;
 use allotment_operator::ledger::{Ledger, Place};
-use allotment_testing::{Landscape, Outcome, Postgres};
+use allotment_testing::{Landscape, Outcome};
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
@@ -96,13 +96,10 @@ pub async fn a_killed_operator_is_resumed(landscape: Landscape) -> Outcome {
     Ok(())
 }
 
-pub async fn two_operators_on_one_postgres_claim_once(landscape: Landscape) -> Outcome {
-    let postgres = Postgres::start()?;
-    let url = postgres.database()?;
+pub async fn two_leaders_at_once_claim_once(landscape: Landscape) -> Outcome {
     let stage = Stage::new(&landscape).await?.with_limit(3);
     stage.accounts(&["a", "b", "c", "d", "e", "f"], json!({ "hyperscalerType": "aws" })).await?;
-    let [one, two] = [Ledger::open(&url, place(&stage)).await?, Ledger::open(&url, place(&stage)).await?];
-    let _running = [stage.start_with_lease("one", &one), stage.start_with_lease("two", &two)];
+    let _running = stage.start_two_leaders().await?;
     let names: Vec<String> = (0..12).map(|number| format!("r{number}")).collect();
     try_join_all(names.iter().map(|name| stage.ask(name, "ga-1"))).await?;
     let bound = try_join_all(names.iter().map(|name| stage.bound(name))).await?;

@@ -46,6 +46,6 @@ fn main() -> ExitCode {
         case!(ledgers::a_foreign_ledger_is_made_anew),
         case!(ledgers::an_old_ledger_is_made_anew),
         case!(ledgers::a_killed_operator_is_resumed),
-        case!(ledgers::two_operators_on_one_postgres_claim_once),
+        case!(ledgers::two_leaders_at_once_claim_once),
     ])
 }

@@ -86,7 +86,7 @@ pub async fn free_while_reusing_never_dirties_a_used_account(landscape: Landscap
     stage
         .accounts(&names.iter().map(String::as_str).collect::<Vec<_>>(), json!({ "hyperscalerType": "aws" }))
         .await?;
-    let _running = stage.start();
+    let _running = stage.start_two().await?;
     stage.ask("r0", "ga-1").await?;
     let mut held = stage.bound("r0").await?;
     for round in 1..=6 {

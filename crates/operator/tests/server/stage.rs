@@ -15,7 +15,7 @@ use allotment_operator::{
     runtime::clock::Clock,
     subscription::{Operator, Parts, Policy, Settings},
 };
-use allotment_testing::{Landscape, Plot};
+use allotment_testing::{Landscape, Plot, Postgres};
 use kube::{
     Api, ResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams},
@@ -135,6 +135,27 @@ impl Stage {
             async move { operator.run().await }
         });
         Running { operator, task }
+    }
+
+    /// Two operators that contend for the Lease, each with its own connections to one PostgreSQL.
+    pub async fn start_two(&self) -> Result<(Postgres, [Running; 2]), Fault> {
+        let (postgres, [one, two]) = self.postgres().await?;
+        Ok((postgres, [self.start_with_lease("one", &one), self.start_with_lease("two", &two)]))
+    }
+
+    /// Two operators that both believe that they lead.
+    pub async fn start_two_leaders(&self) -> Result<(Postgres, [Running; 2]), Fault> {
+        let (postgres, [one, two]) = self.postgres().await?;
+        Ok((postgres, [self.start_with("one", &one), self.start_with("two", &two)]))
+    }
+
+    /// One ledger in PostgreSQL, opened twice.
+    async fn postgres(&self) -> Result<(Postgres, [Ledger; 2]), Fault> {
+        let postgres = Postgres::start()?;
+        let url = postgres.database()?;
+        let place = || Place { garden: "test".to_owned(), project: self.plot.garden_namespace.clone() };
+        let ledgers = [Ledger::open(&url, place()).await?, Ledger::open(&url, place()).await?];
+        Ok((postgres, ledgers))
     }
 
     pub fn requests(&self) -> Api<SubscriptionRequest> {
