@@ -3,6 +3,7 @@
 pub(crate) mod operators;
 pub(crate) mod pool;
 pub(crate) mod rules;
+pub(crate) mod sim;
 
 use crate::{commands, output::Format};
 use allotment_api::crds;
@@ -104,6 +105,12 @@ pub(crate) enum Command {
     Ledger {
         #[command(subcommand)]
         command: pool::LedgerCommand,
+    },
+    /// Run operators under faults, in a world where one seed decides everything
+    #[command(arg_required_else_help = true)]
+    Sim {
+        #[command(subcommand)]
+        command: sim::SimCommand,
     },
     /// Print a completion script for a shell
     #[command(

@@ -56,8 +56,15 @@ pub(crate) fn print_value<T: Serialize>(value: &T, format: Format) -> Result<()>
 
 /// Lays rows out in columns; the first row is the heading.
 pub(crate) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..COLUMNS).map(width).collect();
+    columns(&rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>())
+}
+
+/// The same, where the number of columns is not known before.
+pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let length = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |cell| cell.chars().count());
+    let width = |column| rows.iter().map(|row| length(row, column)).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
     for row in rows {
         let cells: Vec<String> =

@@ -1,5 +1,14 @@
 //! What must always hold, as checks over plain values: used by tests after every step, by the simulation, and on live ledgers.
 
+mod change;
+mod scene;
+mod trail;
+mod wording;
+
+pub use change::{change, entry_change};
+pub use scene::{Asked, Grown, Scene};
+pub use trail::{Happened, Trail};
+
 use crate::pool::{AccountName, Holding, Limit, PoolKey, RequestUid, Tenant};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -60,6 +69,52 @@ pub enum Violation {
     SeatedAndWaiting(RequestUid),
     /// A request waits twice.
     WaitsTwice(RequestUid),
+    /// A status names another account than the ledger.
+    PublishedElsewhere(Seat, AccountName),
+    /// A status names another tenant than the ledger.
+    PublishedFor(Seat, Option<Tenant>),
+    /// A status names an account, and the ledger none.
+    PublishedOnly(RequestUid, AccountName),
+    /// A status named another account before.
+    Republished(RequestUid, AccountName, AccountName),
+    /// A dirty label on an account with requests in it.
+    DirtyWithSeats(AccountName, u32),
+    /// The label says another tenant than the ledger.
+    LabelledOtherwise(AccountName, Tenant, Holding),
+    /// Several tenants at once are in a dedicated account.
+    TwoTenants(AccountName, Vec<Tenant>),
+    /// A tenant that may have one account has several.
+    TwoAccounts(Tenant, Vec<AccountName>),
+    /// A Shoot is in an account that its request does not have.
+    ShootWithoutSeat(String, AccountName, RequestUid),
+    /// We labelled an account for a tenant that was not to be had.
+    TookWhatIsNotFree(AccountName, Tenant),
+    /// We labelled an account for a tenant that was another's.
+    TookFrom(AccountName, Tenant, Tenant),
+    /// We took a tenant's name from an account.
+    LetGo(AccountName, Tenant),
+    /// We took the dirty label from an account.
+    Cleaned(AccountName),
+    /// A request went from one account into another.
+    Moved(Seat, AccountName),
+    /// A request was put into an account in quarantine.
+    SeatedInQuarantine(Seat),
+    /// The history does not tell what the ledger says.
+    Untold(String),
+    /// At rest: a request without a decision.
+    NeverDecided(RequestUid),
+    /// At rest: a deleted request that is still there.
+    NeverReleased(RequestUid),
+    /// At rest: a status says that the request waits, and the ledger does not, or the other way round.
+    WaitsOtherwise(RequestUid, bool),
+    /// At rest: a request that is gone is in the queue.
+    GoneButWaiting(RequestUid),
+    /// At rest: a request that is gone has an account.
+    GoneButSeated(Seat),
+    /// At rest: an account that nobody uses, and that nobody gets.
+    Leaked(AccountName, Holding),
+    /// At rest: a request waits, though there is an account for it.
+    CouldBeServed(RequestUid, AccountName),
 }
 
 impl fmt::Display for Violation {
@@ -96,6 +151,7 @@ impl fmt::Display for Violation {
                 write!(formatter, "request {request} has an account, and waits for one")
             }
             Self::WaitsTwice(request) => write!(formatter, "request {request} waits twice"),
+            other => wording::more(other, formatter),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
 //! | [`subscription`] | SubscriptionRequests and the pool of accounts |
 //! | [`metrics`] | what is counted |
+//! | [`planted`] | faults that the simulation must find |
 //! | [`process`] | everything put together, as `allotment run` runs it |
 //! | [`server`] | health and metrics over HTTP |
 //! | [`survey`] | everything read once, for people who ask about the pool |
@@ -15,6 +16,7 @@
 pub mod config;
 pub mod ledger;
 pub mod metrics;
+pub mod planted;
 pub mod process;
 pub mod runtime;
 pub mod server;

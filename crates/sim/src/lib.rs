@@ -5,6 +5,8 @@
 //! |---|---|
 //! | [`mod@bench`] | what `make bench` measures |
 //! | [`meter`] | counts the calls of a client |
+//! | [`subscription`] | the subscription operator under faults |
 
 pub mod bench;
 pub mod meter;
+pub mod subscription;

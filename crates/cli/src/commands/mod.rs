@@ -13,6 +13,7 @@ mod rules;
 mod run;
 mod show;
 mod signals;
+mod sim;
 
 use crate::args::{Args, Command};
 use anyhow::Result;
@@ -26,6 +27,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Pool { command } => return pool::run(command),
         Command::Ledger { command } => return ledger::run(command),
         Command::Rules { command } => return rules::run(command),
+        Command::Sim { command } => return sim::run(command),
         Command::Crds { group, output } => crds::run(&group, output),
         Command::Demo { real } => demo::run(real),
         Command::Bench { only, results, output } => bench::run(&only, results, output),

@@ -94,6 +94,14 @@ pub enum Lack {
 }
 
 impl Lack {
+    /// Whether another free account in the pool would help.
+    pub fn is_for_free_accounts(&self) -> bool {
+        match self {
+            Self::PoolExhausted { .. } | Self::NothingShared { .. } => true,
+            Self::CapReached { .. } | Self::Quarantined { .. } => false,
+        }
+    }
+
     /// One word for conditions and metrics.
     pub fn reason(&self) -> &'static str {
         match self {

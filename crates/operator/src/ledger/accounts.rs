@@ -80,6 +80,14 @@ pub(super) async fn all(transaction: &mut Transaction) -> Result<Vec<Account>, L
     rows.iter().map(read).collect()
 }
 
+/// Those that are being claimed or drained, or wait for their last Shoot to go.
+pub(super) async fn unfinished(transaction: &mut Transaction) -> Result<Vec<AccountName>, LedgerError> {
+    const SQL: &str = "SELECT name FROM accounts WHERE garden = $1 AND project = $2 \
+         AND (holding IN ('claiming', 'draining') OR leaving = 1) ORDER BY name";
+    let rows = transaction.query(SQL, &[]).await?;
+    rows.iter().map(|row| row.text(0).map(AccountName::new)).collect()
+}
+
 /// One, without locking it.
 pub(super) async fn find(
     transaction: &mut Transaction,

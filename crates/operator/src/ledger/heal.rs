@@ -1,7 +1,9 @@
 //! Healing: what the cluster proves is written down, and what is to be made anew is thrown away.
 
 use super::{
-    Account, Assignment, Event, LedgerError, accounts, assignments, history::Note, queue,
+    Account, Assignment, Event, LedgerError, accounts, assignments,
+    history::{self, Note},
+    queue,
     transaction::Transaction,
 };
 use allotment_core::pool::{Holding, Tenant};
@@ -25,6 +27,10 @@ pub(super) async fn assign(
             transaction.doing,
             format!("request {request} is assigned to {}", standing.account),
         ));
+    }
+    // A status outlives its assignment by a moment, and a cache a status by a while.
+    if history::last(transaction, &request.uid).await? == Some(Event::Released) {
+        return Ok(());
     }
     let clusters = accounts::clusters_in(transaction, account).await?;
     let now = transaction.now;

@@ -176,6 +176,15 @@ pub(super) async fn read(
     rows?.iter().rev().map(entry).collect()
 }
 
+/// What last happened to a request.
+pub(super) async fn last(
+    transaction: &mut Transaction,
+    request: &RequestUid,
+) -> Result<Option<Event>, LedgerError> {
+    let entries = read(transaction, About::Request(request), 1).await?;
+    Ok(entries.last().map(|entry| entry.event))
+}
+
 fn entry(row: &Row) -> Result<Entry, LedgerError> {
     Ok(Entry {
         id: row.int(0)?,

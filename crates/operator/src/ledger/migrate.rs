@@ -7,7 +7,8 @@ use super::{
 };
 
 /// The steps, in order; the first makes version 1.
-const STEPS: &[&str] = &[include_str!("migrations/0001_first.sql")];
+const STEPS: &[&str] =
+    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_waits_for_free.sql")];
 
 const DOING: &str = "open the ledger";
 

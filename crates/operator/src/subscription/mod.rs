@@ -43,4 +43,6 @@ pub enum Task {
     Orphan(RequestUid),
     /// A pool with free accounts: whose turn is it?
     Pool(PoolKey),
+    /// Accounts on their way from one state to another.
+    Unfinished,
 }

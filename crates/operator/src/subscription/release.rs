@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     ledger::{Assignment, Left, Released},
+    planted::Planted,
     runtime::{call::call, events::Tone, queue::Outcome},
 };
 use allotment_api::{
@@ -89,13 +90,20 @@ impl Inner {
         let left = {
             let index = self.index();
             let entry = index.entry(&assignment.account);
-            Left {
-                foreign: index.count_foreign_but(&assignment.account, &assignment.request.uid),
-                drain: entry.is_none_or(|entry| entry.entry.is_dedicated()),
-            }
+            let foreign = if self.ledger.has(Planted::ReleaseLooksOnlyAtShoots) {
+                index.count_shoots(&assignment.account).all
+            } else {
+                index.count_foreign_but(&assignment.account, &assignment.request.uid)
+            };
+            Left { foreign, drain: entry.is_none_or(|entry| entry.entry.is_dedicated()) }
         };
         let now = self.clock.now();
-        let released = self.ledger.release(term.epoch, &assignment.request.uid, left, because, now).await?;
+        let released = self.ledger.release(term.epoch, &assignment.request.uid, left, because, now).await;
+        if released.is_err() {
+            // It may have come about all the same.
+            self.add(Task::Account(assignment.account.clone()));
+        }
+        let released = released?;
         tracing::info!(request = %assignment.request, account = %assignment.account, ?released, because, "released");
         match released {
             Released::Emptied { account } => self.add(Task::Account(account)),
@@ -110,8 +118,10 @@ impl Inner {
     async fn shoot_of(&self, uid: &RequestUid) -> Result<Option<String>, Trouble> {
         let api: Api<Shoot> = Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
         let params = ListParams::default().labels(&format!("{}={uid}", label::SUBSCRIPTION_REQUEST)).limit(1);
-        let found =
-            call(|| format!("look for the Shoot of request {uid}"), api.list_metadata(&params)).await?;
-        Ok(found.items.first().map(ResourceExt::name_any))
+        let found = call(|| format!("look for the Shoot of request {uid}"), api.list_metadata(&params)).await;
+        if found.is_err() && self.ledger.has(Planted::FailedReadIsGone) {
+            return Ok(None);
+        }
+        Ok(found?.items.first().map(ResourceExt::name_any))
     }
 }

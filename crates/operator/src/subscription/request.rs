@@ -1,7 +1,7 @@
 //! One look at a SubscriptionRequest.
 
 use super::{
-    RequestName, Trouble,
+    RequestName, Task, Trouble,
     run::Inner,
     term::{Term, cluster_of, key_of},
 };
@@ -62,10 +62,16 @@ impl Inner {
         let (account, reason, because) = match reserved.answer {
             Answer::Wait(position, lack) => {
                 let message = lack.to_string();
+                let (competes, pool) = (lack.is_for_free_accounts(), wanted.pool.clone());
                 let progress = Progress::Waiting { wanted, position, lack };
                 let was_waiting = request.status.as_ref().and_then(|status| status.phase)
                     == Some(SubscriptionPhase::Waiting);
-                if self.publish(request, &progress).await? && !was_waiting {
+                let changed = self.publish(request, &progress).await?;
+                if changed && !competes {
+                    // Those behind may have had to leave it a free account until now.
+                    self.add(Task::Pool(pool));
+                }
+                if changed && !was_waiting {
                     self.metrics.claimed("waiting", None);
                     self.recorder.say(&**request, Tone::Warning, "PoolExhausted", &message).await;
                 }

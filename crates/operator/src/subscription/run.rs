@@ -39,6 +39,9 @@ pub(super) const CONTROLLER: &str = "subscription";
 /// How long until a leader that may not hand anything out looks again whether it may.
 const TERM_RETRY: Duration = Duration::from_secs(10);
 
+/// How often accounts on their way from one state to another are looked at, if nothing else makes somebody look.
+const UNFINISHED_LOOK: Duration = Duration::from_secs(60);
+
 /// What does not change while the process runs.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -197,6 +200,7 @@ impl Operator {
     pub(super) async fn serve(&self) {
         let term = self.0.begin_when_possible().await;
         self.0.enqueue_requests();
+        self.0.add(Task::Unfinished);
         let workers = (0..self.0.settings.workers.max(1)).map(|_| self.work(term));
         join_all(workers).await;
     }
@@ -235,6 +239,7 @@ impl Operator {
             Task::Request(name) => self.0.look_at_request(term, name).await,
             Task::Orphan(uid) => self.0.look_at_orphan(term, uid).await,
             Task::Pool(pool) => self.0.look_at_pool(pool).await,
+            Task::Unfinished => self.0.look_at_unfinished().await,
         }
     }
 
@@ -318,6 +323,14 @@ impl Inner {
             self.queue.add(Task::Request(name));
         }
         Ok(Outcome::Done)
+    }
+
+    /// Whoever changed an account sees to the rest of its way; but it may not have heard that its change came about.
+    async fn look_at_unfinished(&self) -> Result<Outcome, Trouble> {
+        for account in self.ledger.unfinished().await? {
+            self.queue.add(Task::Account(account));
+        }
+        Ok(Outcome::After(UNFINISHED_LOOK))
     }
 
     /// Waits until every kind has been listed once.

@@ -2,7 +2,7 @@
 //! now the UID, that they were decided on.
 
 use super::{PoolEntry, Trouble, run::Inner};
-use crate::runtime::call::call;
+use crate::{planted::Planted, runtime::call::call};
 use allotment_api::{
     gardener::{CredentialsBinding, SecretBinding, Shoot},
     kyma::{BindingKind, SubscriptionRequest},
@@ -97,7 +97,8 @@ impl Inner {
         entry: &PoolEntry,
         change: Value,
     ) -> Result<(), Trouble> {
-        let mut metadata = json!({ "resourceVersion": entry.version, "uid": entry.uid });
+        let version = Some(&entry.version).filter(|_| !self.ledger.has(Planted::BindingWithoutVersion));
+        let mut metadata = json!({ "resourceVersion": version, "uid": entry.uid });
         if let (Some(all), Value::Object(change)) = (metadata.as_object_mut(), change) {
             all.extend(change);
         }

@@ -10,7 +10,7 @@ use allotment_core::pool::{
 };
 use allotment_operator::ledger::{Ask, Assignment, Learned, Ledger, Left, Who};
 use proptest::{prelude::*, test_runner::TestRunner};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An operation, as it is drawn.
 #[derive(Clone, Debug)]
@@ -186,7 +186,16 @@ struct Seat {
 struct Twin {
     rows: BTreeMap<AccountName, Row>,
     seats: BTreeMap<String, Seat>,
-    queue: Vec<(String, Option<Tenant>, PoolKey)>,
+    queue: Vec<Place>,
+    /// The requests of which the last that happened was that they gave back what they had.
+    released: BTreeSet<String>,
+}
+
+struct Place {
+    uid: String,
+    of: Option<Tenant>,
+    pool: PoolKey,
+    wants_free: bool,
 }
 
 impl Twin {
@@ -200,7 +209,7 @@ impl Twin {
             Operation::Learn { account, pool, stale: false, learned } => self.learn(&account, pool, learned),
             Operation::Assign(uid, of, account, pool) => self.assign(uid, of, account, pool),
             Operation::Clear => {
-                *self = Self::default();
+                *self = Self { released: std::mem::take(&mut self.released), ..Self::default() };
                 Ok("ok".to_owned())
             }
         };
@@ -256,7 +265,11 @@ impl Twin {
                 held: held.len().try_into().unwrap(),
                 cap: *cap,
                 free: &free,
-                ahead: ahead_of(&request(uid).uid, of, self.waiting(pool)),
+                ahead: ahead_of(
+                    &request(uid).uid,
+                    of,
+                    self.waiting(pool, |place| place.wants_free || place.uid == *uid),
+                ),
             })
         };
         let answer = decide(&Question { pool, standing, choice });
@@ -268,11 +281,16 @@ impl Twin {
                 let claiming = of.clone().map(Holding::Claiming);
                 self.sit(uid, of, account, pool, claiming);
             }
-            Answer::Wait(..) => {
-                let place = (uid.clone(), of, pool.clone());
-                if !self.queue.contains(&place) {
-                    self.queue.retain(|(waits, ..)| waits != uid);
-                    self.queue.push(place);
+            Answer::Wait(_, lack) => {
+                let wants_free = lack.is_for_free_accounts();
+                let is_it = |place: &&mut Place| place.uid == *uid && place.of == of && place.pool == *pool;
+                match self.queue.iter_mut().find(is_it) {
+                    Some(place) => place.wants_free = wants_free,
+                    None => {
+                        self.queue.retain(|place| place.uid != *uid);
+                        self.queue.push(Place { uid: uid.clone(), of, pool: pool.clone(), wants_free });
+                        self.released.remove(uid);
+                    }
                 }
             }
         }
@@ -293,16 +311,18 @@ impl Twin {
         row.holding = to.unwrap_or(row.holding);
         self.rows.insert(account.clone(), row);
         self.seats.insert(uid.to_owned(), Seat { of, account: account.clone(), pool: pool.clone() });
-        self.queue.retain(|(waits, ..)| waits != uid);
+        self.queue.retain(|place| place.uid != uid);
+        self.released.remove(uid);
     }
 
-    fn waiting(&self, pool: &PoolKey) -> Vec<Waiting> {
-        let in_order = self.queue.iter().enumerate().filter(|(_, (_, _, of_pool))| of_pool == pool);
+    fn waiting(&self, pool: &PoolKey, counts: impl Fn(&Place) -> bool) -> Vec<Waiting> {
+        let in_order =
+            self.queue.iter().enumerate().filter(|(_, place)| place.pool == *pool && counts(place));
         in_order
-            .map(|(place, (uid, of, _))| Waiting {
-                request: request(uid).uid,
-                tenant: of.clone().unwrap_or_else(|| tenant("")),
-                ticket: place.try_into().unwrap(),
+            .map(|(ticket, place)| Waiting {
+                request: request(&place.uid).uid,
+                tenant: place.of.clone().unwrap_or_else(|| tenant("")),
+                ticket: ticket.try_into().unwrap(),
             })
             .collect()
     }
@@ -333,15 +353,21 @@ impl Twin {
         let lost = self.seats.iter().filter(|(_, seat)| seat.account == *account).map(|(uid, _)| uid.clone());
         let lost: Vec<String> = lost.collect();
         self.seats.retain(|_, seat| seat.account != *account);
+        self.released.retain(|uid| !lost.contains(uid));
         Ok(lost.join(" "))
     }
 
     fn release(&mut self, uid: &str, left: Left) -> String {
         let Some(Seat { account, .. }) = self.seats.remove(uid) else {
             let before = self.queue.len();
-            self.queue.retain(|(waits, ..)| waits != uid);
-            return if self.queue.len() < before { "Queued" } else { "NotHeld" }.to_owned();
+            self.queue.retain(|place| place.uid != uid);
+            if self.queue.len() == before {
+                return "NotHeld".to_owned();
+            }
+            self.released.insert(uid.to_owned());
+            return "Queued".to_owned();
         };
+        self.released.insert(uid.to_owned());
         let clusters = self.clusters(&account);
         let row = self.rows.get_mut(&account).unwrap();
         if let (Holding::Claiming(of) | Holding::Claimed(of), 0, true) = (&row.holding, clusters, left.drain)
@@ -424,6 +450,9 @@ impl Twin {
                 Err("refused")
             };
         }
+        if self.released.contains(&uid) {
+            return Ok("ok".to_owned());
+        }
         let row = self.row(&account, &pool);
         let (free, empty) = (row.holding == Holding::Free, self.clusters(&account) == 0);
         match of.clone() {
@@ -454,11 +483,11 @@ impl Twin {
             let Row { pool, holding, leaving, quarantine } = row;
             lines.push(format!("{name} in {pool}: {holding}, leaving {leaving}, {quarantine:?}, {seats:?}"));
         }
-        let mut pools: Vec<&PoolKey> = self.queue.iter().map(|(_, _, pool)| pool).collect();
+        let mut pools: Vec<&PoolKey> = self.queue.iter().map(|place| &place.pool).collect();
         pools.sort();
         pools.dedup();
         for pool in pools {
-            let turns = in_turns(self.waiting(pool));
+            let turns = in_turns(self.waiting(pool, |_| true));
             let uids: Vec<&str> = turns.iter().map(|waiting| waiting.request.as_str()).collect();
             lines.push(format!("queue of {pool}: {uids:?}"));
         }

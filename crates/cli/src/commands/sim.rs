@@ -1,0 +1,197 @@
+//! `allotment sim`.
+
+use crate::{
+    args::sim::SimCommand,
+    output::{self, Format},
+};
+use allotment_sim::subscription::{Cell, Run, Script, enumerate, run_script, run_seed, shrink, sweep};
+use anyhow::{Context, Result};
+use serde::Serialize;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::ExitCode,
+    time::Instant,
+};
+
+/// More failing seeds than this say nothing new.
+const MOST_FAILURES: usize = 5;
+
+/// How many runs shrinking may take.
+const MOST_SHRINKING: usize = 2000;
+
+/// What is printed for a machine.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    ok: bool,
+    runs: u64,
+    calls: u64,
+    writes: u64,
+    faults: u64,
+    virtual_seconds: u64,
+    seconds: f64,
+    failures: Vec<Failure>,
+    coverage: Vec<Cell>,
+    empty: Vec<Cell>,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    seed: Option<u64>,
+    hash: String,
+    violations: Vec<String>,
+    script: String,
+}
+
+pub(crate) fn run(command: SimCommand) -> Result<ExitCode> {
+    let SimCommand::Subscription { seeds, seed, enumerate, script, trace, output } = command;
+    match (script, enumerate, seed) {
+        (Some(path), _, _) => one(&run_script(&read(&path)?, trace)?, output),
+        (None, true, _) => every_write(output),
+        (None, false, Some(seed)) if seeds.unwrap_or(1) == 1 => one(&run_seed(seed, trace)?, output),
+        (None, false, seed) => many(seed.unwrap_or(1), seeds.unwrap_or(100), output),
+    }
+}
+
+fn read(path: &Path) -> Result<Script> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    text.parse().with_context(|| format!("cannot understand {}", path.display()))
+}
+
+fn one(run: &Run, format: Option<Format>) -> Result<ExitCode> {
+    for line in &run.lines {
+        output::print(&format!("{line}\n"))?;
+    }
+    let failure = failure_of(Some(run.script.options.seed), run);
+    let report = Report {
+        ok: run.violations.is_empty(),
+        runs: 1,
+        calls: run.calls,
+        writes: run.writes,
+        faults: run.script.faults.len() as u64,
+        virtual_seconds: run.millis / 1000,
+        seconds: 0.0,
+        failures: Some(failure).filter(|_| !run.violations.is_empty()).into_iter().collect(),
+        coverage: Vec::new(),
+        empty: Vec::new(),
+    };
+    output::note(&format!("trace {:016x}", run.hash));
+    say(&report, format)
+}
+
+fn many(first: u64, seeds: u64, format: Option<Format>) -> Result<ExitCode> {
+    let started = Instant::now();
+    let progress = |done: u64| {
+        if done.is_multiple_of(100) {
+            output::note(&format!("{done} of {seeds} seeds"));
+        }
+    };
+    let sum = sweep(first, seeds, MOST_FAILURES, progress)?;
+    let mut failures = Vec::new();
+    if let Some((seed, run)) = sum.failed.first() {
+        output::note(&format!("seed {seed} fails; making it small"));
+        let shrunk = shrink(run, MOST_SHRINKING)?;
+        let (before, after, runs) = (shrunk.before, shrunk.after, shrunk.runs);
+        output::note(&format!("{after} actions and faults are left of {before}, after {runs} runs"));
+        failures.push(failure_of(Some(*seed), &shrunk.run));
+    }
+    failures.extend(sum.failed.iter().skip(1).map(|(seed, run)| failure_of(Some(*seed), run)));
+    let report = Report {
+        ok: failures.is_empty(),
+        runs: sum.seeds,
+        calls: sum.calls,
+        writes: sum.writes,
+        faults: sum.faults,
+        virtual_seconds: sum.millis / 1000,
+        seconds: started.elapsed().as_secs_f64(),
+        failures,
+        coverage: sum.coverage.cells(),
+        empty: sum.coverage.empty(),
+    };
+    say(&report, format)
+}
+
+fn every_write(format: Option<Format>) -> Result<ExitCode> {
+    let started = Instant::now();
+    let result = enumerate(|number, writes| {
+        if number.is_multiple_of(20) {
+            output::note(&format!("{number} of {writes} writes"));
+        }
+    })?;
+    output::note(&format!("the scenario has {} writes", result.writes));
+    let report = Report {
+        ok: result.failed.is_empty(),
+        runs: result.runs,
+        calls: 0,
+        writes: result.writes,
+        faults: result.runs.saturating_sub(1),
+        virtual_seconds: 0,
+        seconds: started.elapsed().as_secs_f64(),
+        failures: result.failed.iter().map(|run| failure_of(None, run)).collect(),
+        coverage: result.coverage.tried(),
+        empty: Vec::new(),
+    };
+    say(&report, format)
+}
+
+fn failure_of(seed: Option<u64>, run: &Run) -> Failure {
+    Failure {
+        seed,
+        hash: format!("{:016x}", run.hash),
+        violations: run.violations.iter().map(|(at, violation)| format!("at {at} ms: {violation}")).collect(),
+        script: run.script.to_string(),
+    }
+}
+
+fn say(report: &Report, format: Option<Format>) -> Result<ExitCode> {
+    match format {
+        Some(format) => output::print_value(report, format)?,
+        None => output::print(&text(report))?,
+    }
+    Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn text(report: &Report) -> String {
+    let mut text = String::new();
+    if !report.coverage.is_empty() {
+        text.push_str(&table(&report.coverage));
+    }
+    for Cell { operation, state, fault, .. } in &report.empty {
+        text.push_str(&format!("never tried: {operation} ({state}) with {fault}\n"));
+    }
+    for Failure { seed, hash, violations, script } in &report.failures {
+        let seed = seed.map_or("the scenario".to_owned(), |seed| format!("seed {seed}"));
+        text.push_str(&format!("\n# {seed} fails, trace {hash}\n"));
+        for violation in violations {
+            text.push_str(&format!("# {violation}\n"));
+        }
+        text.push_str(script);
+    }
+    let Report { runs, calls, writes, faults, virtual_seconds, seconds, .. } = report;
+    text.push_str(&format!(
+        "{runs} runs, {} of them failed: {calls} calls, {writes} writes, {faults} faults, {virtual_seconds} s in there, \
+         {seconds:.1} s out here\n",
+        report.failures.len()
+    ));
+    text
+}
+
+/// One line for each operation and state, one column for each fault.
+fn table(cells: &[Cell]) -> String {
+    let faults: BTreeSet<&str> = cells.iter().map(|cell| cell.fault).collect();
+    let mut lines: BTreeMap<(&str, &str), BTreeMap<&str, u64>> = BTreeMap::new();
+    for Cell { operation, state, fault, count } in cells {
+        lines.entry((operation, state)).or_default().insert(fault, *count);
+    }
+    let mut rows = vec![vec!["operation".to_owned(), "state".to_owned()]];
+    rows[0].extend(faults.iter().map(|fault| (*fault).to_owned()));
+    for ((operation, state), counts) in lines {
+        let mut row = vec![operation.to_owned(), state.to_owned()];
+        // What cannot happen is empty, what did not happen is 0.
+        row.extend(faults.iter().map(|fault| counts.get(fault).map(u64::to_string).unwrap_or_default()));
+        rows.push(row);
+    }
+    output::columns(&rows)
+}

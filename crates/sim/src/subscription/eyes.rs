@@ -1,0 +1,180 @@
+//! What the oracles see: the scene of now, kept up to date by looking at each object that was written.
+
+use allotment_api::{
+    kyma::{SubscriptionRequest, SubscriptionRequestStatus},
+    names::{annotation, label},
+};
+use allotment_core::{
+    check::{Asked, Books, Grown, Happened, Held, Scene, Seat, Trail, Violation, change},
+    pool::{AccountName, Entry, Holding, LabelKeys, PoolKey, RequestUid, Tenant, wanted},
+    rules::RuleSet,
+};
+use allotment_operator::ledger::{About, Account, Ledger, LedgerError};
+use futures::FutureExt;
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::task::unconstrained;
+
+/// What stands in every Secret of the pool, and must stand nowhere else.
+pub(super) const CREDENTIAL: &str = "the-key-to-the-cloud";
+
+/// How many entries of the history one transaction makes at most, with some to spare.
+const ENTRIES: u32 = 100;
+
+pub(super) struct Eyes {
+    pub(super) scene: Scene,
+    /// The requests by name.
+    pub(super) requests: BTreeMap<String, (RequestUid, SubscriptionRequest)>,
+    pub(super) rows: Vec<Account>,
+    trail: Trail,
+    /// The newest entry of the history.
+    pub(super) entry: i64,
+    rules: Arc<RuleSet>,
+    keys: LabelKeys,
+}
+
+impl Eyes {
+    pub(super) fn new(scene: Scene, rules: Arc<RuleSet>) -> Self {
+        let keys = LabelKeys::default();
+        let (requests, rows, trail) = (BTreeMap::new(), Vec::new(), Trail::default());
+        Self { scene, requests, rows, trail, entry: 0, rules, keys }
+    }
+
+    /// An object is like this now, or gone. Returns what the entry of an account was before.
+    pub(super) fn see(&mut self, plural: &str, name: &str, object: Option<&Value>) -> Vec<Violation> {
+        let before = self.scene.clone();
+        match plural {
+            "subscriptionrequests" => self.see_request(name, object),
+            "credentialsbindings" => {
+                let account = AccountName::new(name);
+                match object.map(|object| self.entry_of(object)) {
+                    Some(entry) => self.scene.entries.insert(account, entry),
+                    None => self.scene.entries.remove(&account),
+                };
+            }
+            "shoots" => {
+                match object.and_then(shoot_of) {
+                    Some(grown) => self.scene.shoots.insert(name.to_owned(), grown),
+                    None => self.scene.shoots.remove(name),
+                };
+            }
+            _ => return Vec::new(),
+        }
+        self.settle_tampered();
+        let mut violations = self.scene.violations();
+        violations.extend(change(&before, &self.scene));
+        violations
+    }
+
+    pub(super) fn entry_of(&self, object: &Value) -> Entry {
+        let texts = |value: &Value| -> BTreeMap<String, String> {
+            serde_json::from_value(value.clone()).unwrap_or_default()
+        };
+        let annotations = texts(&object["metadata"]["annotations"]);
+        let quarantine = annotations.get(annotation::QUARANTINE).map(String::as_str);
+        Entry::read(&texts(&object["metadata"]["labels"]), quarantine, &self.keys)
+    }
+
+    fn see_request(&mut self, name: &str, object: Option<&Value>) {
+        if let Some((uid, _)) = self.requests.remove(name) {
+            self.scene.requests.remove(&uid);
+        }
+        let Some(object) = object else { return };
+        let Ok(request) = serde_json::from_value::<SubscriptionRequest>(object.clone()) else { return };
+        let uid = RequestUid::new(request.metadata.uid.clone().unwrap_or_default());
+        let wanted = wanted(&request.spec, &self.rules).ok();
+        let status = request.status.clone().unwrap_or_default();
+        let SubscriptionRequestStatus { gardener_secret_name, tenant_name, phase, .. } = status;
+        let asked = Asked {
+            pool: wanted.as_ref().map(|wanted| wanted.pool.clone()),
+            tenant: wanted.and_then(|wanted| wanted.tenant),
+            phase,
+            account: gardener_secret_name.map(AccountName::new),
+            published_tenant: tenant_name.map(Tenant::new),
+            deleting: request.metadata.deletion_timestamp.is_some(),
+        };
+        self.scene.requests.insert(uid.clone(), asked);
+        self.requests.insert(name.to_owned(), (uid, request));
+    }
+
+    /// The ledger was written.
+    pub(super) fn see_ledger(
+        &mut self,
+        ledger: &Ledger,
+        pools: &[PoolKey],
+    ) -> Result<Vec<Violation>, LedgerError> {
+        let before = self.scene.clone();
+        self.rows = now(ledger.accounts())?;
+        let mut books = Books::default();
+        self.scene.quarantined.clear();
+        for row in &self.rows {
+            let (account, pool, holding) = (row.account.clone(), row.pool.clone(), row.holding.clone());
+            if row.quarantine.is_some() {
+                self.scene.quarantined.insert(account.clone());
+            }
+            books.accounts.push(Held { account, pool, holding });
+            books.seats.extend(row.assignments.iter().map(|assignment| Seat {
+                request: assignment.request.uid.clone(),
+                tenant: assignment.tenant.clone(),
+                account: assignment.account.clone(),
+            }));
+        }
+        for pool in pools {
+            books.waiting.extend(now(ledger.waiting(pool))?.into_iter().map(|(_, request, _)| request.uid));
+        }
+        self.scene.books = books;
+        let mut violations = Vec::new();
+        let (history, last) = (now(ledger.history(About::Everything, ENTRIES))?, self.entry);
+        for entry in history.into_iter().filter(|entry| entry.id > last) {
+            self.entry = entry.id;
+            if entry.because.contains(CREDENTIAL) {
+                violations.push(Violation::Untold("a credential is in the history".to_owned()));
+            }
+            let event = entry.event.as_str().to_owned();
+            self.trail.add(&Happened { event, account: entry.account, request: entry.request_uid });
+        }
+        self.settle_tampered();
+        violations.extend(self.trail.violations(&self.scene.books, &self.scene.quarantined));
+        violations.extend(self.scene.violations());
+        violations.extend(change(&before, &self.scene));
+        Ok(violations)
+    }
+
+    /// Whoever meddled with an account that is free again on all sides has left no trace.
+    fn settle_tampered(&mut self) {
+        let Scene { tampered, books, entries, .. } = &mut self.scene;
+        tampered.retain(|account| {
+            let row = books.accounts.iter().find(|held| held.account == *account);
+            let free = row.is_none_or(|held| held.holding == Holding::Free);
+            let clean = entries.get(account).is_some_and(|entry| entry.tenant.is_none() && !entry.dirty);
+            !(free && clean)
+        });
+    }
+
+    /// Whether an account that somebody could get is there.
+    pub(super) fn is_exhausted(&self) -> bool {
+        let holds = |account: &AccountName| {
+            self.rows.iter().any(|row| row.account == *account && row.holding != Holding::Free)
+        };
+        !self.scene.entries.iter().any(|(account, entry)| entry.is_free() && !holds(account))
+    }
+
+    /// The word for where an account is on its way.
+    pub(super) fn holding_of(&self, account: &str) -> &'static str {
+        let row = self.rows.iter().find(|row| row.account.as_str() == account);
+        row.map_or("free", |row| row.holding.as_str())
+    }
+}
+
+fn shoot_of(object: &Value) -> Option<Grown> {
+    let account = AccountName::new(object["spec"]["credentialsBindingName"].as_str()?);
+    let request = object["metadata"]["labels"][label::SUBSCRIPTION_REQUEST].as_str().map(RequestUid::new);
+    Some(Grown { account, request })
+}
+
+/// SQLite answers at once.
+fn now<T>(future: impl Future<Output = Result<T, LedgerError>>) -> Result<T, LedgerError> {
+    let late =
+        || LedgerError::Broken { doing: "look at it", because: "it did not answer at once".to_owned() };
+    unconstrained(future).now_or_never().unwrap_or_else(|| Err(late()))
+}

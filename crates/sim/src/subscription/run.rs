@@ -1,0 +1,318 @@
+//! One run: operators and people on one stage, in one order.
+
+use super::{
+    call::Side,
+    coverage::Coverage,
+    dice::dice_for,
+    people::People,
+    script::{Harm, Script, Spot},
+    swarm,
+    wire::{Sky, Wire},
+    world::{Faults, GARDEN, NAMESPACE, SimError, World},
+};
+use allotment_api::kyma::BindingKind;
+use allotment_core::{check::Violation, pool::LabelKeys};
+use allotment_operator::{
+    metrics::Metrics,
+    planted::Planted,
+    runtime::clock::Clock,
+    subscription::{Operator, Parts, Settings},
+};
+use futures::future::poll_fn;
+use kube::Client;
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{
+    runtime::Builder,
+    time::{Sleep, sleep, sleep_until},
+};
+
+/// How often people look at what they have to do.
+const LOOK: u64 = 250;
+
+/// Once nothing goes wrong any more, everything has come to rest after this time. The longest that may have to run out
+/// first are a pause (a minute), a Lease, a watch that stalls (290 s), and a look at what waits (a minute).
+const REST_WITHIN: u64 = 600_000;
+
+/// It is at rest when it has been so for this long: what fails is tried again after half a minute at the latest, and who
+/// waits is looked at every minute, which may show another place in the queue.
+const AT_REST: u64 = 70_000;
+
+/// After a resync nothing may be written for this long: what waits is looked at every minute.
+const QUIET: u64 = 75_000;
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// A hash of everything that happened, and when.
+    pub hash: u64,
+    /// What should never be, and when it was, in milliseconds.
+    pub violations: Vec<(u64, Violation)>,
+    /// The world, what people did, and what went wrong.
+    pub script: Script,
+    /// The fault that the operators have of their own, in tests.
+    pub planted: Option<Planted>,
+    /// What was tried.
+    pub coverage: Coverage,
+    /// Calls of operators.
+    pub calls: u64,
+    /// Writes of operators, without Leases.
+    pub writes: u64,
+    /// How long it took in there, in milliseconds.
+    pub millis: u64,
+    /// What happened, line by line, if that was asked for.
+    pub lines: Vec<String>,
+}
+
+/// Runs what a seed draws.
+pub fn run_seed(seed: u64, read: bool) -> Result<Run, SimError> {
+    let (script, rates) = swarm::drawn(seed);
+    run(&script, Faults::Drawn(rates), read, None)
+}
+
+/// Runs a script.
+pub fn run_script(script: &Script, read: bool) -> Result<Run, SimError> {
+    run(script, Faults::Listed(script.faults.clone()), read, None)
+}
+
+/// Runs what a seed draws, on operators that have a fault of their own (with the feature `planted`).
+pub fn run_planted(seed: u64, fault: Planted) -> Result<Run, SimError> {
+    let (script, rates) = swarm::drawn(seed);
+    run(&script, Faults::Drawn(rates), false, Some(fault))
+}
+
+/// Runs a script on operators like those of another run.
+pub(super) fn run_like(other: &Run, script: &Script, read: bool) -> Result<Run, SimError> {
+    run(script, Faults::Listed(script.faults.clone()), read, other.planted)
+}
+
+fn run(script: &Script, faults: Faults, read: bool, planted: Option<Planted>) -> Result<Run, SimError> {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    runtime.block_on(async {
+        let world = Arc::new(World::new(&script.options, faults, read, planted).await?);
+        perform(&world, script).await;
+        let millis = world.millis();
+        let mut state = world.state();
+        let happened: BTreeMap<Spot, Harm> = std::mem::take(&mut state.happened);
+        Ok(Run {
+            hash: state.trace.0,
+            violations: std::mem::take(&mut state.found),
+            script: Script { faults: happened, ..script.clone() },
+            planted,
+            coverage: std::mem::take(&mut state.coverage),
+            calls: state.calls,
+            writes: state.writes,
+            millis,
+            lines: state.lines.take().unwrap_or_default(),
+        })
+    })
+}
+
+/// Everything is one task, and its parts are asked in one order: who is woken first, which tokio draws by lot, does not
+/// matter.
+async fn perform(world: &Arc<World>, script: &Script) {
+    let cast = RefCell::new([0, 1].map(Replica::new));
+    let mut play = Box::pin(play(world, script, &cast));
+    poll_fn(|context| {
+        let played = play.as_mut().poll(context);
+        let pauses = std::mem::take(&mut world.state().pauses);
+        for replica in cast.borrow_mut().iter_mut() {
+            let index = replica.index;
+            for (_, time) in pauses.iter().filter(|(paused, _)| *paused == index) {
+                replica.pause(world, *time);
+            }
+            replica.poll(world, context);
+        }
+        // The first violation says it all; what follows from it would only hide it.
+        if world.state().found.is_empty() { played } else { Poll::Ready(()) }
+    })
+    .await;
+}
+
+async fn play(world: &Arc<World>, script: &Script, cast: &RefCell<[Replica; 2]>) {
+    let mut people = People::default();
+    let mut actions = script.actions.clone();
+    actions.sort_by_key(|(at, _)| *at);
+    let calm = script.options.calm;
+    for (at, action) in actions.iter().filter(|(at, _)| *at < calm) {
+        people_until(world, &mut people, *at).await;
+        world.tell(|| format!("people: {action:?}"));
+        people.act(world, action);
+    }
+    people_until(world, &mut people, calm).await;
+    world.tell(|| "calm".to_owned());
+    world.state().calm = true;
+    if !comes_to_rest(world, &mut people, cast).await {
+        return;
+    }
+    world.tell(|| "at rest".to_owned());
+    stays_at_rest(world, &mut people, cast).await;
+}
+
+async fn people_until(world: &World, people: &mut People, end: u64) {
+    while world.millis() < end {
+        let next = (world.millis() / LOOK + 1) * LOOK;
+        sleep_until(world.instant(next.min(end))).await;
+        if next <= end {
+            people.look(world);
+        }
+    }
+}
+
+async fn comes_to_rest(world: &World, people: &mut People, cast: &RefCell<[Replica; 2]>) -> bool {
+    let end = world.millis() + REST_WITHIN;
+    let mut since = None;
+    let mut last = (0, 0);
+    loop {
+        people_until(world, people, world.millis() + LOOK).await;
+        let now = world.millis();
+        let violations = world.state().eyes.scene.at_rest();
+        let awake = cast.borrow().iter().all(|replica| replica.rest.is_none());
+        let activity = {
+            let state = world.state();
+            (state.server_writes, state.eyes.entry)
+        };
+        let rests = violations.is_empty() && awake && !people.busy && activity == last;
+        last = activity;
+        since = if rests { Some(since.unwrap_or(now)) } else { None };
+        if since.is_some_and(|since| now >= since + AT_REST) {
+            return true;
+        }
+        if now > end {
+            let why = if violations.is_empty() {
+                vec![Violation::Untold(format!(
+                    "no rest: awake {awake}, people busy {}, wrote {activity:?}",
+                    people.busy
+                ))]
+            } else {
+                violations
+            };
+            world.found(why);
+            return false;
+        }
+    }
+}
+
+async fn stays_at_rest(world: &World, people: &mut People, cast: &RefCell<[Replica; 2]>) {
+    let writes = |world: &World| {
+        let state = world.state();
+        (state.server_writes, state.eyes.entry, state.eyes.rows.clone())
+    };
+    let before = writes(world);
+    for replica in cast.borrow().iter() {
+        replica.resync();
+    }
+    people_until(world, people, world.millis() + QUIET).await;
+    let after = writes(world);
+    if before != after {
+        let servers = after.0 - before.0;
+        let why = format!("a resync wrote {servers} times to servers, {} to the ledger", after.1 - before.1);
+        world.found(vec![Violation::Untold(why)]);
+    }
+    let violations = world.state().eyes.scene.at_rest();
+    world.found(violations);
+}
+
+/// An operator and its process.
+struct Replica {
+    index: usize,
+    /// How often it was started.
+    starts: u64,
+    operator: Option<Operator>,
+    life: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    /// Until when it does not run.
+    rest: Option<Pin<Box<Sleep>>>,
+}
+
+impl Replica {
+    fn new(index: usize) -> Self {
+        Self { index, starts: 0, operator: None, life: None, rest: None }
+    }
+
+    fn pause(&mut self, world: &World, time: u64) {
+        let index = self.index;
+        if self.life.is_some() && self.rest.is_none() {
+            world.tell(|| format!("operator {index} stands still for {time}"));
+            self.rest = Some(Box::pin(sleep(Duration::from_millis(time))));
+        }
+    }
+
+    fn poll(&mut self, world: &Arc<World>, context: &mut Context<'_>) {
+        loop {
+            if world.is_crashed(self.index) {
+                self.end(world);
+            }
+            if let Some(rest) = &mut self.rest {
+                if rest.as_mut().poll(context).is_pending() {
+                    return;
+                }
+                self.rest = None;
+            }
+            let life = self.life.get_or_insert_with(|| {
+                let operator = start(world, self.index, self.starts);
+                self.starts += 1;
+                self.operator = Some(operator.clone());
+                Box::pin(async move { operator.run().await })
+            });
+            let ended = life.as_mut().poll(context).is_ready();
+            if ended {
+                world.crash(self.index);
+            }
+            if !world.is_crashed(self.index) {
+                return;
+            }
+        }
+    }
+
+    /// The process has ended; another one is started after a while.
+    fn end(&mut self, world: &World) {
+        self.life = None;
+        self.operator = None;
+        world.state().crashed[self.index] = false;
+        let who = self.index.to_string();
+        let wait = dice_for(world.options.seed, &["start", &who], self.starts).between(100, 20_000);
+        self.rest = Some(Box::pin(sleep(Duration::from_millis(wait))));
+    }
+
+    fn resync(&self) {
+        if let Some(operator) = &self.operator {
+            operator.resync();
+        }
+    }
+}
+
+/// The operator's own code, as the product puts it together.
+fn start(world: &Arc<World>, replica: usize, starts: u64) -> Operator {
+    world.tell(|| format!("operator {replica} starts"));
+    let client = |side| Client::new(Wire { world: world.clone(), side, replica }, NAMESPACE);
+    let identity = if world.options.same_name {
+        format!("operator-{replica}")
+    } else {
+        format!("operator-{replica}-{starts}")
+    };
+    let clock = world.clone();
+    Operator::new(Parts {
+        control_plane: client(Side::ControlPlane),
+        garden: client(Side::Garden),
+        ledger: world.ledger.clone().with_weather(Arc::new(Sky::new(world.clone(), replica))),
+        settings: Settings {
+            garden_namespace: GARDEN.to_owned(),
+            request_namespace: None,
+            lease_namespace: NAMESPACE.to_owned(),
+            identity,
+            binding_kind: BindingKind::CredentialsBinding,
+            labels: LabelKeys::default(),
+            workers: usize::try_from(world.options.workers).unwrap_or(1),
+        },
+        policy: world.policy.clone(),
+        clock: Clock::new(move || clock.now()),
+        metrics: Metrics::new(),
+    })
+}

@@ -1,0 +1,266 @@
+//! What stands between an operator and the rest of the world: its calls to servers, and its ledger.
+
+use super::{
+    call::{Call, Side},
+    eyes::CREDENTIAL,
+    script::Harm,
+    swarm::Kind,
+    world::{By, World, admin},
+};
+use allotment_apiserver::{
+    fault::{CallInfo, Fault, Refusal},
+    service::{AnswerBody, WatchFaults},
+};
+use allotment_core::check::Violation;
+use allotment_operator::ledger::{Fate, LedgerError, Wait, Weather};
+use bytes::Bytes;
+use futures::future::poll_fn;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use kube::client::Body;
+use std::{
+    future::{Future, pending},
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::time::sleep;
+use tower::{BoxError, Service};
+
+/// How long a database that does not answer is waited for.
+const LEDGER_DEADLINE: Duration = Duration::from_secs(20);
+
+/// A server as one operator sees it.
+#[derive(Clone)]
+pub(super) struct Wire {
+    pub(super) world: Arc<World>,
+    pub(super) side: Side,
+    pub(super) replica: usize,
+}
+
+impl Service<Request<Body>> for Wire {
+    type Response = Response<AnswerBody>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let wire = self.clone();
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let body = body.collect().await?.to_bytes();
+            wire.send(Request::from_parts(parts, body)).await
+        })
+    }
+}
+
+impl Wire {
+    async fn send(self, request: Request<Bytes>) -> Result<Response<AnswerBody>, BoxError> {
+        let Self { world, side, replica } = self;
+        let call = Call::read(side, request.method(), request.uri(), request.body());
+        let kind = kind_of(&call);
+        let (harm, latency) = world.begin(replica, call.operation, kind);
+        world.tried(call.operation, state_of(&world, &call), harm);
+        if call.is_write() && String::from_utf8_lossy(request.body()).contains(CREDENTIAL) {
+            world.found(vec![Violation::Untold(format!("a credential is sent to {}", call.path))]);
+        }
+        if harm == Some(Harm::CrashBefore) {
+            sleep(Duration::from_millis(latency)).await;
+            world.crash(replica);
+            return pending().await;
+        }
+        let fault = fault_of(harm);
+        let plan = Arc::new(Mutex::new(move |_: &CallInfo| fault.clone()));
+        let server = world.server(side).clone();
+        let mut service = server.faulty_service(admin(), plan, Duration::from_millis(latency));
+        let mut answer = service.call(request.map(Full::new));
+        let answer = poll_fn(|context| {
+            // A process that has ended sends nothing more.
+            if world.is_crashed(replica) {
+                return Poll::Pending;
+            }
+            let before = server.with_server(|server| server.revision());
+            let polled = answer.as_mut().poll(context);
+            if server.with_server(|server| server.revision()) != before {
+                world.tell(|| format!("operator {replica} wrote {} {}", call.operation, call.name));
+                world.wrote(&call, By::Operator);
+            }
+            polled
+        })
+        .await;
+        world.tell(|| {
+            let outcome = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
+            format!(
+                "operator {replica} {} {} {outcome} {}",
+                call.operation,
+                call.name,
+                super::coverage::word(harm)
+            )
+        });
+        if harm == Some(Harm::CrashAfter) {
+            world.crash(replica);
+            return pending().await;
+        }
+        answer
+    }
+}
+
+fn kind_of(call: &Call) -> Kind {
+    match call.operation {
+        _ if call.is_write() => Kind::Write,
+        operation if operation.starts_with("watch ") => Kind::Watch,
+        operation if operation.starts_with("list ") => Kind::List,
+        // What is written to a Lease carries its version.
+        "read lease" => Kind::Read,
+        _ => Kind::Read,
+    }
+}
+
+/// The state that matters to a call.
+fn state_of(world: &World, call: &Call) -> &'static str {
+    let state = world.state();
+    match call.operation {
+        "finalizer" | "finalizer off" if state.eyes.is_exhausted() => "exhausted",
+        "finalizer" | "finalizer off" => "free",
+        "read entry" | "tenant label" | "dirty label" | "quarantine" | "lift" => {
+            state.eyes.holding_of(&call.name)
+        }
+        "publish" => match call.phase.as_deref() {
+            Some("Bound") => "Bound",
+            Some("Waiting") => "Waiting",
+            Some("Denied") => "Denied",
+            Some("Releasing") => "Releasing",
+            _ => "other",
+        },
+        _ => "-",
+    }
+}
+
+fn fault_of(harm: Option<Harm>) -> Fault {
+    let refusal = |code| match code {
+        409 => Refusal::Conflict,
+        429 => Refusal::TooManyRequests(1),
+        503 => Refusal::Unavailable,
+        504 => Refusal::Timeout,
+        _ => Refusal::InternalError,
+    };
+    let none = WatchFaults::default();
+    match harm {
+        None | Some(Harm::CrashBefore | Harm::CrashAfter) => Fault::None,
+        Some(Harm::Delay { time }) => Fault::Delay(Duration::from_millis(time)),
+        Some(Harm::Refuse { code }) => Fault::Refuse(refusal(code)),
+        Some(Harm::RefuseAfter { code }) => Fault::RefuseAfter(refusal(code)),
+        Some(Harm::LoseRequest) => Fault::LoseRequest,
+        Some(Harm::LoseAnswer) => Fault::LoseAnswer,
+        Some(Harm::HangBefore) => Fault::HangBefore,
+        Some(Harm::HangAfter) => Fault::HangAfter,
+        Some(Harm::Stale { back }) => Fault::Stale(back),
+        Some(Harm::WatchDrop { after }) => Fault::Watch(WatchFaults { drop_after: Some(after), ..none }),
+        Some(Harm::WatchExpire { after }) => Fault::Watch(WatchFaults { expire_after: Some(after), ..none }),
+        Some(Harm::WatchCoalesce) => Fault::Watch(WatchFaults { coalesce: true, ..none }),
+        Some(Harm::WatchStall { time }) => {
+            Fault::Watch(WatchFaults { stall: Some(Duration::from_millis(time)), ..none })
+        }
+    }
+}
+
+/// The ledger as one operator sees it.
+pub(super) struct Sky {
+    world: Arc<World>,
+    replica: usize,
+    /// The process ends with the transaction that is about to commit.
+    last: AtomicBool,
+}
+
+impl Sky {
+    pub(super) fn new(world: Arc<World>, replica: usize) -> Self {
+        Self { world, replica, last: AtomicBool::new(false) }
+    }
+}
+
+impl Weather for Sky {
+    fn before(&self, operation: &'static str) -> Option<Wait<Result<(), LedgerError>>> {
+        let (world, replica) = (self.world.clone(), self.replica);
+        let way = way_of(operation);
+        let (harm, latency) = world.begin(replica, way, Kind::LedgerWay);
+        if way == operation {
+            world.tried("read ledger", "-", harm);
+        } else {
+            world.tried(operation, pressure(&world), harm);
+        }
+        let unavailable =
+            move |because: &str| LedgerError::Unavailable { doing: operation, because: because.to_owned() };
+        Some(Box::pin(async move {
+            sleep(Duration::from_millis(latency)).await;
+            match harm {
+                Some(Harm::Delay { time }) => sleep(Duration::from_millis(time)).await,
+                Some(Harm::HangBefore) => {
+                    sleep(LEDGER_DEADLINE).await;
+                    return Err(unavailable("it does not answer"));
+                }
+                Some(_) => return Err(unavailable("it refuses")),
+                None => (),
+            }
+            if world.is_crashed(replica) {
+                return pending().await;
+            }
+            Ok(())
+        }))
+    }
+
+    fn on(&self, operation: &'static str) -> Fate {
+        let Self { world, replica, last } = self;
+        if world.is_crashed(*replica) {
+            return Fate::HangBefore;
+        }
+        let (harm, _) = world.begin(*replica, operation, Kind::Commit);
+        world.tried(operation, pressure(world), harm);
+        world.tell(|| format!("operator {replica} ledger {operation} {}", super::coverage::word(harm)));
+        match harm {
+            None => Fate::Go,
+            Some(Harm::CrashBefore) => {
+                world.crash(*replica);
+                Fate::HangBefore
+            }
+            Some(Harm::CrashAfter) => {
+                last.store(true, Ordering::Relaxed);
+                Fate::HangAfter
+            }
+            Some(Harm::LoseAnswer | Harm::RefuseAfter { .. } | Harm::HangAfter) => Fate::FailAfter,
+            Some(_) => Fate::FailBefore,
+        }
+    }
+
+    fn committed(&self, _: &'static str) {
+        self.world.wrote_ledger();
+        if self.last.load(Ordering::Relaxed) {
+            self.world.crash(self.replica);
+        }
+    }
+}
+
+fn pressure(world: &World) -> &'static str {
+    if world.state().eyes.is_exhausted() { "exhausted" } else { "free" }
+}
+
+/// The way to the database goes wrong apart from what is done there.
+fn way_of(operation: &'static str) -> &'static str {
+    match operation {
+        "lead" => "way to lead",
+        "reserve" => "way to reserve",
+        "confirm" => "way to confirm",
+        "lose" => "way to lose",
+        "release" => "way to release",
+        "withdraw" => "way to withdraw",
+        "learn" => "way to learn",
+        "assign" => "way to assign",
+        other => other,
+    }
+}

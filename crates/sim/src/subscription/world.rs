@@ -1,0 +1,443 @@
+//! The world of a run: two servers, a ledger, and everything that is known of what happens in it.
+
+use super::{
+    call::{Call, Side},
+    coverage::{self, Coverage},
+    dice::{Dice, TraceHash, dice_for},
+    eyes::{CREDENTIAL, Eyes},
+    script::{Harm, Options, Spot},
+    swarm::{Kind, Rates, account_names},
+};
+use allotment_api::crds;
+use allotment_apiserver::{
+    ApiServer,
+    auth::User,
+    server::{Answer, Entropy},
+};
+use allotment_core::{
+    check::{Scene, Violation, entry_change},
+    pool::{AccountName, Limit, MultiAccount, PoolKey, Tenant},
+    rules,
+};
+use allotment_garden::embedded::{EmbeddedError, EmbeddedGarden};
+use allotment_operator::{
+    ledger::{Ledger, LedgerError, Place},
+    planted::Planted,
+    subscription::Policy,
+};
+use bytes::Bytes;
+use http::{Method, Request};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::time::Instant;
+
+/// The namespace of the project in the garden.
+pub(super) const GARDEN: &str = "garden-sim";
+
+/// The namespace of requests and Leases in the control plane.
+pub(super) const NAMESPACE: &str = "default";
+
+/// Which pool a plan goes to.
+const RULES: &str = "rule: [aws, 'aws(PR=cf-eu11) -> EU', trial -> S]";
+
+/// Runs begin here: days do not matter, and this one is easy to read.
+const BEGINNING_SECONDS: i64 = 1_800_000_000;
+
+/// Why a run could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// There is no garden.
+    #[error(transparent)]
+    Garden(#[from] EmbeddedError),
+    /// There is no ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The rules of the simulation are wrong.
+    #[error("the rules of the simulation are wrong: {0}")]
+    Rules(String),
+    /// A server does not take what the simulation begins with.
+    #[error("cannot set up the simulation: {what}: {code} {body}")]
+    SetUp {
+        /// What was tried.
+        what: String,
+        /// What the server said.
+        code: u16,
+        /// And why.
+        body: String,
+    },
+    /// There is no runtime.
+    #[error("cannot start the runtime: {0}")]
+    Runtime(#[from] std::io::Error),
+}
+
+/// Where faults come from.
+#[derive(Clone, Debug)]
+pub(super) enum Faults {
+    /// From the seed.
+    Drawn(Rates),
+    /// From a script.
+    Listed(BTreeMap<Spot, Harm>),
+}
+
+/// Who writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    Operator,
+    /// Somebody who should not, or who does not tell us.
+    Meddler,
+    /// Tenants, the cleaner, whoever makes clusters.
+    Other,
+}
+
+pub(super) struct World {
+    pub(super) garden: ApiServer,
+    pub(super) control_plane: ApiServer,
+    pub(super) ledger: Ledger,
+    pub(super) policy: Policy,
+    pub(super) options: Options,
+    pub(super) pools: Vec<PoolKey>,
+    started: Instant,
+    state: Mutex<State>,
+}
+
+pub(super) struct State {
+    pub(super) trace: TraceHash,
+    /// What happened, line by line, if somebody wants to read it.
+    pub(super) lines: Option<Vec<String>>,
+    pub(super) coverage: Coverage,
+    pub(super) eyes: Eyes,
+    pub(super) found: Vec<(u64, Violation)>,
+    /// The faults that came about.
+    pub(super) happened: BTreeMap<Spot, Harm>,
+    /// No more faults.
+    pub(super) calm: bool,
+    /// Whose process has ended, by its number.
+    pub(super) crashed: [bool; 2],
+    /// Whose process is to stand still, for how many milliseconds.
+    pub(super) pauses: Vec<(usize, u64)>,
+    /// Everything that operators wrote, but Leases.
+    pub(super) writes: u64,
+    /// Those to servers.
+    pub(super) server_writes: u64,
+    pub(super) calls: u64,
+    faults: Faults,
+    counts: BTreeMap<(usize, &'static str), u64>,
+}
+
+impl World {
+    pub(super) async fn new(
+        options: &Options,
+        faults: Faults,
+        read: bool,
+        planted: Option<Planted>,
+    ) -> Result<Self, SimError> {
+        let started = Instant::now();
+        let clock = Arc::new(move || time_at(started.elapsed()));
+        let seed = options.seed;
+        let numbers = Mutex::new(0);
+        let entropy = || {
+            let mut number = numbers.lock().unwrap_or_else(PoisonError::into_inner);
+            *number += 1;
+            entropy(dice_for(seed, &["entropy"], *number))
+        };
+        let EmbeddedGarden { garden, control_plane, shoots: _ } = EmbeddedGarden::with(entropy, clock)?;
+        let place = Place { garden: "sim".to_owned(), project: GARDEN.to_owned() };
+        let ledger =
+            Ledger::open_as("sqlite::memory:", place, "00000000-0000-4000-8000-000000000000").await?;
+        let ledger = match planted {
+            Some(fault) => ledger.plant(fault),
+            None => ledger,
+        };
+        let policy = policy(options)?;
+        let limit = Limit(options.limit);
+        let several = (1..=options.several).map(|number| (Tenant::new(format!("t{number}")), limit));
+        let scene = Scene { limits: several.collect(), cap: policy.cap, ..Scene::default() };
+        let eyes = Eyes::new(scene, policy.rules.clone());
+        let pool = |shared, eu_access| PoolKey { hyperscaler_type: "aws".to_owned(), shared, eu_access };
+        let state = State {
+            trace: TraceHash::default(),
+            lines: read.then(Vec::new),
+            coverage: Coverage::default(),
+            eyes,
+            found: Vec::new(),
+            happened: BTreeMap::new(),
+            calm: false,
+            crashed: [false; 2],
+            pauses: Vec::new(),
+            writes: 0,
+            server_writes: 0,
+            calls: 0,
+            faults,
+            counts: BTreeMap::new(),
+        };
+        let world = Self {
+            garden,
+            control_plane,
+            ledger,
+            policy,
+            options: options.clone(),
+            pools: vec![pool(false, false), pool(false, true), pool(true, false), pool(true, true)],
+            started,
+            state: Mutex::new(state),
+        };
+        world.set_up()?;
+        Ok(world)
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Milliseconds since the beginning.
+    pub(super) fn millis(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        time_at(self.started.elapsed())
+    }
+
+    pub(super) fn instant(&self, millis: u64) -> Instant {
+        self.started + std::time::Duration::from_millis(millis)
+    }
+
+    pub(super) fn server(&self, side: Side) -> &ApiServer {
+        match side {
+            Side::Garden => &self.garden,
+            Side::ControlPlane => &self.control_plane,
+        }
+    }
+
+    /// Writes a line into the trace.
+    pub(super) fn tell(&self, line: impl FnOnce() -> String) {
+        let line = format!("{:>7} {}", self.millis(), line());
+        let mut state = self.state();
+        state.trace.add(&line);
+        if let Some(lines) = &mut state.lines {
+            lines.push(line);
+        }
+    }
+
+    /// An operator is about to do something: what goes wrong with it, and how long it takes anyway.
+    pub(super) fn begin(&self, replica: usize, operation: &'static str, kind: Kind) -> (Option<Harm>, u64) {
+        let seed = self.options.seed;
+        let mut state = self.state();
+        state.calls += 1;
+        let is_write = matches!(kind, Kind::Write | Kind::Commit) && operation != "lease";
+        let count = |state: &mut State, replica, operation| {
+            let count = state.counts.entry((replica, operation)).or_default();
+            *count += 1;
+            *count
+        };
+        let number = count(&mut state, replica, operation);
+        let write = is_write.then(|| count(&mut state, 2, "write"));
+        if is_write {
+            state.writes += 1;
+            state.server_writes += u64::from(kind == Kind::Write);
+        }
+        let who = replica.to_string();
+        let latency = dice_for(seed, &["latency", &who, operation], number).between(1, self.options.latency);
+        if state.calm {
+            return (None, latency);
+        }
+        let spot = Spot { replica, operation: operation.to_owned(), number };
+        let harm = match &state.faults {
+            Faults::Drawn(rates) => rates.harm(seed, replica, operation, number, kind),
+            Faults::Listed(listed) => listed.get(&spot).copied().or_else(|| {
+                let spot = Spot { replica: 2, operation: "write".to_owned(), number: write? };
+                listed.get(&spot).copied()
+            }),
+        };
+        if let Some(harm) = harm {
+            state.happened.insert(spot, harm);
+        }
+        (harm, latency)
+    }
+
+    /// What happened to an operation is part of what was tried.
+    pub(super) fn tried(&self, operation: &'static str, state: &'static str, harm: Option<Harm>) {
+        self.state().coverage.add(operation, state, coverage::word(harm));
+    }
+
+    /// The process of an operator ends here.
+    pub(super) fn crash(&self, replica: usize) {
+        self.state().crashed[replica] = true;
+        self.tell(|| format!("operator {replica} crashes"));
+    }
+
+    pub(super) fn is_crashed(&self, replica: usize) -> bool {
+        self.state().crashed[replica]
+    }
+
+    /// An operator, or somebody else, has written to a server.
+    pub(super) fn wrote(&self, call: &Call, by: By) {
+        let Some(path) = path_of(&call.plural, &call.name) else { return };
+        let (code, object) = self.ask(call.side, Method::GET, &path, None);
+        let object = (code == 200).then_some(&object);
+        let mut state = self.state();
+        let mut violations = Vec::new();
+        if call.plural == "credentialsbindings" {
+            let account = AccountName::new(call.name.as_str());
+            match (by, state.eyes.scene.entries.get(&account), object) {
+                (By::Operator, Some(before), Some(object)) => {
+                    violations = entry_change(&account, before, &state.eyes.entry_of(object));
+                }
+                (By::Meddler, ..) => drop(state.eyes.scene.tampered.insert(account)),
+                _ => (),
+            }
+        }
+        violations.extend(state.eyes.see(&call.plural, &call.name, object));
+        drop(state);
+        self.found(violations);
+    }
+
+    /// The ledger was written.
+    pub(super) fn wrote_ledger(&self) {
+        let mut state = self.state();
+        let result = state.eyes.see_ledger(&self.ledger, &self.pools);
+        drop(state);
+        match result {
+            Ok(violations) => self.found(violations),
+            Err(error) => self.found(vec![Violation::Untold(error.to_string())]),
+        }
+    }
+
+    pub(super) fn found(&self, violations: Vec<Violation>) {
+        let at = self.millis();
+        for violation in &violations {
+            self.tell(|| format!("VIOLATION: {violation}"));
+        }
+        self.state().found.extend(violations.into_iter().map(|violation| (at, violation)));
+    }
+
+    /// Somebody who is no operator asks a server for something.
+    pub(super) fn ask(&self, side: Side, method: Method, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let mut request = Request::builder().method(method.clone()).uri(path);
+        if method == Method::PATCH {
+            request = request.header("content-type", "application/merge-patch+json");
+        }
+        let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
+        let Ok(request) = request.body(body) else { return (0, Value::Null) };
+        let now = self.now();
+        match self.server(side).with_server(|server| server.handle(request, Some(admin()), now)) {
+            Answer::Now(reply) => (reply.code, serde_json::from_slice(&reply.body).unwrap_or_default()),
+            Answer::Watch(_) => (0, Value::Null),
+        }
+    }
+
+    /// The same, and looks at what came of it.
+    pub(super) fn act(&self, by: By, method: Method, path: &str, body: Option<&Value>) -> u16 {
+        let side = if path.contains("/subscriptionrequests") { Side::ControlPlane } else { Side::Garden };
+        let (code, answer) = self.ask(side, method.clone(), path, body);
+        self.tell(|| format!("somebody {method} {path} {code}"));
+        if code >= 400 {
+            if let Some(lines) = &mut self.state().lines {
+                lines.push(format!("        {}", answer["message"]));
+            }
+            return code;
+        }
+        let bytes = body.map(ToString::to_string).unwrap_or_default();
+        if let Ok(uri) = path.parse() {
+            self.wrote(&Call::read(side, &method, &uri, bytes.as_bytes()), by);
+        }
+        code
+    }
+
+    fn set_up(&self) -> Result<(), SimError> {
+        let must = |side, path: &str, body: &Value| {
+            let (code, answer) = self.ask(side, Method::POST, path, Some(body));
+            let what = format!("{path} {}", body["metadata"]["name"]);
+            if code < 300 { Ok(()) } else { Err(SimError::SetUp { what, code, body: answer.to_string() }) }
+        };
+        let labels = json!({ "gardener.cloud/role": "project", "project.gardener.cloud/name": "sim" });
+        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": GARDEN, "labels": labels } });
+        must(Side::Garden, "/api/v1/namespaces", &namespace)?;
+        let project = json!({ "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Project", "metadata": { "name": "sim" }, "spec": { "namespace": GARDEN } });
+        must(Side::Garden, "/apis/core.gardener.cloud/v1beta1/projects", &project)?;
+        let is_ours = |crd: &Value| crd["spec"]["names"]["plural"] == "subscriptionrequests";
+        for crd in crds::all().iter().map(|crd| json!(crd)).filter(is_ours) {
+            let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+            must(Side::ControlPlane, path, &crd)?;
+        }
+        for account in account_names(&self.options) {
+            let code = self.add_account(&account);
+            if code >= 300 {
+                let what = format!("account {account}");
+                return Err(SimError::SetUp { what, code, body: String::new() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts an account into the pool.
+    pub(super) fn add_account(&self, name: &str) -> u16 {
+        let metadata = json!({ "name": name, "namespace": GARDEN });
+        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": { "key": CREDENTIAL } });
+        // It may be there from before.
+        self.ask(Side::Garden, Method::POST, &format!("/api/v1/namespaces/{GARDEN}/secrets"), Some(&secret));
+        let mut labels = json!({ "hyperscalerType": "aws" });
+        match name.as_bytes().first() {
+            Some(b'e') => labels["euAccess"] = json!("true"),
+            Some(b's') => labels["shared"] = json!("true"),
+            _ => (),
+        }
+        let binding = json!({
+            "apiVersion": "security.gardener.cloud/v1alpha1",
+            "kind": "CredentialsBinding",
+            "metadata": { "name": name, "namespace": GARDEN, "labels": labels },
+            "provider": { "type": "aws" },
+            "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "name": name, "namespace": GARDEN },
+        });
+        let path = format!("/apis/security.gardener.cloud/v1alpha1/namespaces/{GARDEN}/credentialsbindings");
+        self.act(By::Other, Method::POST, &path, Some(&binding))
+    }
+}
+
+/// Where an object is that the oracles look at.
+pub(super) fn path_of(plural: &str, name: &str) -> Option<String> {
+    Some(match plural {
+        "subscriptionrequests" => {
+            format!("/apis/control-plane.kyma-project.io/v1alpha1/namespaces/{NAMESPACE}/{plural}/{name}")
+        }
+        "credentialsbindings" => {
+            format!("/apis/security.gardener.cloud/v1alpha1/namespaces/{GARDEN}/{plural}/{name}")
+        }
+        "shoots" => format!("/apis/core.gardener.cloud/v1beta1/namespaces/{GARDEN}/{plural}/{name}"),
+        _ => return None,
+    })
+}
+
+pub(super) fn admin() -> User {
+    User::new("admin", ["system:masters"])
+}
+
+fn policy(options: &Options) -> Result<Policy, SimError> {
+    let wanted = rules::Options { enabled_plans: Some(Vec::new()), ..rules::Options::default() };
+    let loaded = rules::load(RULES, &wanted);
+    let findings = || SimError::Rules(format!("{:?}", loaded.findings));
+    let rules = loaded.rules.clone().ok_or_else(findings)?;
+    let allowed = (1..=options.several).map(|number| format!("t{number}")).collect();
+    let limits = BTreeMap::from([("default".to_owned(), Limit(options.limit))]);
+    let multi_account = MultiAccount { allowed_global_accounts: allowed, limits };
+    let cap = Some(options.cap).filter(|cap| *cap > 0);
+    Ok(Policy { rules: Arc::new(rules), multi_account, cap })
+}
+
+fn entropy(mut dice: Dice) -> Entropy {
+    Box::new(move |bytes| {
+        for chunk in bytes.chunks_mut(8) {
+            let drawn = dice.draw().to_le_bytes();
+            chunk.copy_from_slice(&drawn[..chunk.len()]);
+        }
+    })
+}
+
+fn time_at(elapsed: std::time::Duration) -> Timestamp {
+    let beginning = Timestamp::from_second(BEGINNING_SECONDS).unwrap_or(Timestamp::UNIX_EPOCH);
+    let elapsed = SignedDuration::try_from(elapsed).unwrap_or(SignedDuration::MAX);
+    beginning.checked_add(elapsed).unwrap_or(Timestamp::MAX)
+}
