@@ -39,11 +39,14 @@ pub mod tenant {
 pub mod label {
     /// On a Shoot: the UID of the SubscriptionRequest whose account it is in. A Shoot without it is foreign.
     pub const SUBSCRIPTION_REQUEST: &str = "allotment.dev/subscription-request";
+    /// On a ClusterRoleBinding inside a cluster that we hand out: it makes somebody an administrator, because the Cluster
+    /// with this mark (a hash of its namespace and name) says so. One without it is not ours.
+    pub const ADMINISTRATOR: &str = "allotment.dev/administrator";
 }
 
 /// Annotations.
 pub mod annotation {
-    /// On a Shoot: the Cluster it is for, as `<namespace>/<name>`.
+    /// On a Shoot, and on what we put into one: the Cluster it is for, as `<namespace>/<name>`.
     pub const CLUSTER: &str = "allotment.dev/cluster";
     /// On a Shoot: which entries of lists that can only be written as a whole are ours, as JSON. The others stay.
     pub const OWN_ENTRIES: &str = "allotment.dev/own-entries";

@@ -2,6 +2,7 @@
 //!
 //! | room | what is decided there |
 //! |---|---|
+//! | [`access`] | which kubeconfigs are taken, and who is an administrator inside a cluster |
 //! | [`check`] | nothing: it says what must always hold |
 //! | [`cluster`] | what Shoot a Cluster becomes |
 //! | [`condition`] | when a condition changes, and when its transition time does |
@@ -9,8 +10,9 @@
 //! | [`pool`] | which account a request gets, and what becomes of accounts |
 //! | [`rules`] | which pool a request goes to: the rule language |
 //!
-//! Access and the openMCP contract each get a room of their own beside them.
+//! The openMCP contract gets a room of its own beside them.
 
+pub mod access;
 pub mod check;
 pub mod cluster;
 pub mod condition;

@@ -11,6 +11,7 @@
 //! | [`planted`] | faults that the simulation must find |
 //! | [`process`] | everything put together, as `allotment run` runs it |
 //! | [`server`] | health and metrics over HTTP |
+//! | [`target`] | the way into the clusters that are handed out |
 //! | [`survey`] | everything read once, for people who ask about the pool |
 
 pub mod config;
@@ -22,3 +23,4 @@ pub mod runtime;
 pub mod server;
 pub mod subscription;
 pub mod survey;
+pub mod target;

@@ -28,6 +28,7 @@ struct Inner {
     leader: Family<Controller, Gauge>,
     rules_rejected: Gauge,
     api_requests: Family<Call, Counter>,
+    admin_kubeconfigs: Family<Outcome, Counter>,
     /// Gauges that are read off when somebody asks.
     pub(crate) pool: PoolGauges,
 }
@@ -78,6 +79,7 @@ impl Metrics {
             leader: Family::default(),
             rules_rejected: Gauge::default(),
             api_requests: Family::default(),
+            admin_kubeconfigs: Family::default(),
             pool: PoolGauges::default(),
         };
         inner.register();
@@ -117,6 +119,11 @@ impl Metrics {
     pub(crate) fn api_request(&self, target: &'static str, verb: &'static str, code: Option<u16>) {
         let code = code.map_or_else(|| "none".to_owned(), |code| code.to_string());
         self.0.api_requests.get_or_create(&Call { target, verb, code }).inc();
+    }
+
+    /// An admin kubeconfig was asked for.
+    pub(crate) fn asked_for_admin_kubeconfig(&self, outcome: &'static str) {
+        self.0.admin_kubeconfigs.get_or_create(&Outcome { outcome }).inc();
     }
 
     /// A process leads, or no longer does.
@@ -166,6 +173,11 @@ impl Inner {
             self.rules_rejected.clone(),
         );
         all.register("allotment_api_requests", "Requests to API servers", self.api_requests.clone());
+        all.register(
+            "allotment_admin_kubeconfigs",
+            "Admin kubeconfigs of Shoots that were asked for, by what came of it",
+            self.admin_kubeconfigs.clone(),
+        );
         let PoolGauges {
             per_tenant,
             per_account,

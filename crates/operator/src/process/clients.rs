@@ -133,9 +133,9 @@ async fn configuration(path: Option<&Path>, target: &'static str) -> Result<Conf
 
 /// Counts requests by what came of them.
 #[derive(Clone)]
-struct Count {
-    target: &'static str,
-    metrics: Metrics,
+pub(crate) struct Count {
+    pub(crate) target: &'static str,
+    pub(crate) metrics: Metrics,
 }
 
 impl<S> Layer<S> for Count {
@@ -146,7 +146,7 @@ impl<S> Layer<S> for Count {
     }
 }
 
-struct Counted<S> {
+pub(crate) struct Counted<S> {
     count: Count,
     inner: S,
 }
