@@ -404,3 +404,6 @@ fn said(text: &Option<String>) -> Option<&str> {
 fn refuse(field: &str, fault: Fault) -> Refusal {
     Refusal { field: field.to_owned(), fault }
 }
+
+#[cfg(test)]
+mod tests;

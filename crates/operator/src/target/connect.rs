@@ -52,7 +52,8 @@ impl Connect {
         Self(Arc::new(make))
     }
 
-    pub(super) async fn make(&self, key: Key, given: Given) -> Result<Client, ConnectError> {
+    /// Makes a client.
+    pub async fn make(&self, key: Key, given: Given) -> Result<Client, ConnectError> {
         (self.0)(key, given).await
     }
 }

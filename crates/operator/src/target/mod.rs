@@ -15,6 +15,8 @@ mod connect;
 mod fetch;
 mod reached;
 mod targets;
+#[cfg(test)]
+mod tests;
 mod trouble;
 
 pub use check::{Standing, check};

@@ -3,7 +3,7 @@
 use super::{
     Key, TargetTrouble,
     targets::Inner,
-    trouble::{fault_of_certificate, shortened},
+    trouble::{NoAnswer, no_answer, shortened},
 };
 use crate::runtime::call::{CallError, call};
 use kube::Client;
@@ -42,9 +42,11 @@ impl Reached {
     /// What a failed call to this cluster means. For calls that were not made by [`Reached::call`].
     pub fn trouble(&self, error: CallError) -> TargetTrouble {
         let target = self.key.to_string();
-        let trouble = match (error.code(), fault_of_certificate(&error)) {
+        let trouble = match (error.code(), no_answer(&error)) {
             (Some(401), _) => TargetTrouble::Unauthorized { target, because: shortened(&error) },
-            (_, Some(because)) => TargetTrouble::Untrusted { target, because },
+            (_, Some(NoAnswer::Certificate(because))) => TargetTrouble::Untrusted { target, because },
+            // New credentials would not make a way: a cluster that sleeps must not cost Gardener keys.
+            (_, Some(NoAnswer::Way(because))) => return TargetTrouble::Unreachable { target, because },
             _ => return error.into(),
         };
         if let Some(targets) = self.targets.upgrade() {

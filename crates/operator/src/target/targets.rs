@@ -25,7 +25,7 @@ const USED_PERCENT: i32 = 80;
 
 /// A client is kept that long even if our clock says that it has ended: with a clock that is wrong, every look would cost
 /// Gardener a key. A server that does not take it says 401, and then it is forgotten.
-const SHORTEST_KEPT: SignedDuration = SignedDuration::from_secs(30);
+pub(super) const SHORTEST_KEPT: SignedDuration = SignedDuration::from_secs(30);
 
 /// A client that nobody has asked for in this time is dropped. What is done to a cluster is done within seconds, and the
 /// next look is an hour away.
@@ -33,7 +33,7 @@ const IDLE: SignedDuration = SignedDuration::from_secs(60);
 
 /// How many clients are kept, each with its connections. 100,000 clusters that are looked at once an hour, and dropped when
 /// they are idle for a minute, are 1,700.
-const MOST_KEPT: usize = 2048;
+pub(super) const MOST_KEPT: usize = 2048;
 
 /// What it takes to reach clusters.
 #[derive(Clone)]

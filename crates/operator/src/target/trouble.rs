@@ -99,6 +99,14 @@ pub enum TargetTrouble {
         /// What is wrong with its certificate.
         because: String,
     },
+    /// There is no way to it.
+    #[error("{target} does not answer: {because}")]
+    Unreachable {
+        /// Which cluster.
+        target: String,
+        /// What is in the way.
+        because: String,
+    },
     /// Something of others has a name that we need.
     #[error(
         "{what} in {target} is not ours, or is being deleted, and its name is needed: delete it, or remove what holds it"
@@ -126,6 +134,7 @@ impl TargetTrouble {
             Self::Unreadable { .. } => "unreadable",
             Self::Unauthorized { .. } => "unauthorized",
             Self::Untrusted { .. } => "untrusted",
+            Self::Unreachable { .. } => "connection",
             Self::Taken { .. } => "taken",
             Self::Call(error) => error.category(),
         }
@@ -145,6 +154,7 @@ impl TargetTrouble {
             | Self::Unreadable { .. }
             | Self::Unauthorized { .. }
             | Self::Untrusted { .. }
+            | Self::Unreachable { .. }
             | Self::Taken { .. }
             | Self::Call(_) => false,
         }
@@ -157,23 +167,37 @@ impl From<CallError> for TargetTrouble {
     }
 }
 
-/// What is wrong with a server's certificate, or with ours, if that is what an error is about.
-pub(super) fn fault_of_certificate(error: &CallError) -> Option<String> {
+/// Why no answer came.
+pub(super) enum NoAnswer {
+    /// One of the two certificates.
+    Certificate(String),
+    /// The way to it.
+    Way(String),
+}
+
+/// Why no answer came, if none did. What is on top of such an error says only that something below it failed.
+pub(super) fn no_answer(error: &CallError) -> Option<NoAnswer> {
     let CallError::Refused { source, .. } = error else { return None };
-    let mut error: &(dyn Error + 'static) = &**source;
+    let mut error: &(dyn Error + 'static) = match &**source {
+        kube::Error::Service(error) => &**error,
+        kube::Error::HyperError(error) => error,
+        _ => return None,
+    };
     loop {
-        let found = error.downcast_ref::<rustls::Error>().or_else(|| {
-            let inner = error.downcast_ref::<io::Error>()?.get_ref()?;
-            inner.downcast_ref::<rustls::Error>()
-        });
-        if let Some(found) = found {
-            return Some(found.to_string());
+        if error.is::<rustls::Error>() {
+            return Some(NoAnswer::Certificate(error.to_string()));
         }
-        error = error.source()?;
+        // An I/O error passes over what it holds.
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        match held.map(|held| held as &(dyn Error + 'static)).or_else(|| error.source()) {
+            Some(below) => error = below,
+            None => return Some(NoAnswer::Way(shortened(&error))),
+        }
     }
 }
 
-pub(super) fn shortened(text: &impl ToString) -> String {
+/// As much as a person reads.
+pub(super) fn shortened(text: &(impl ToString + ?Sized)) -> String {
     let text = text.to_string();
     match text.char_indices().nth(LONGEST_CHARACTERS) {
         Some((end, _)) => format!("{}...", &text[..end]),

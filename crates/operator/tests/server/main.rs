@@ -6,6 +6,7 @@ mod ledgers;
 mod releases;
 mod rendering;
 mod stage;
+mod targets;
 
 use allotment_testing::{case, run};
 use std::process::ExitCode;
@@ -40,6 +41,13 @@ fn main() -> ExitCode {
         case!(rendering::whatever_can_be_asked_for_comes_and_goes),
         case!(rendering::what_others_add_to_lists_stays),
         case!(rendering::what_gardener_updates_is_not_taken_back),
+        case!(targets::administrators_are_who_the_list_says),
+        case!(targets::a_binding_in_the_way_is_told_about),
+        case!(targets::one_kubeconfig_serves_all_who_ask),
+        case!(targets::stale_access_is_forgotten),
+        case!(targets::a_shoot_that_cannot_be_reached_says_why),
+        case!(targets::a_cluster_that_was_brought_is_reached),
+        case!(targets::admin_kubeconfigs_are_written_nowhere),
         case!(ledgers::another_ledger_is_noticed),
         case!(ledgers::an_old_ledger_is_noticed),
         case!(ledgers::an_empty_ledger_beside_a_used_pool_is_rebuilt),
