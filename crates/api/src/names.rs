@@ -50,6 +50,10 @@ pub mod annotation {
     pub const CLUSTER: &str = "allotment.dev/cluster";
     /// On a Shoot: which entries of lists that can only be written as a whole are ours, as JSON. The others stay.
     pub const OWN_ENTRIES: &str = "allotment.dev/own-entries";
+    /// On a Shoot: the digest of what was last applied, so that a look that changes nothing writes nothing.
+    pub const APPLIED: &str = "allotment.dev/applied";
+    /// On a Cluster: the UID of a Shoot that exists, to be taken over.
+    pub const ADOPT_SHOOT: &str = "allotment.dev/adopt-shoot";
     /// On a pool entry: why its account takes no new clusters. Removing it lifts the quarantine.
     pub const QUARANTINE: &str = "allotment.dev/quarantine";
     /// On a Cluster: reconcile now.

@@ -3,6 +3,7 @@
 //!
 //! | room | what is there |
 //! |---|---|
+//! | [`cluster`] | Clusters and their Shoots |
 //! | [`config`] | the configuration file |
 //! | [`ledger`] | who occupies which account, and everything that ever happened |
 //! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
@@ -14,6 +15,7 @@
 //! | [`target`] | the way into the clusters that are handed out |
 //! | [`survey`] | everything read once, for people who ask about the pool |
 
+pub mod cluster;
 pub mod config;
 pub mod ledger;
 pub mod metrics;

@@ -22,7 +22,7 @@
 mod kubectl;
 mod postgres;
 
-pub use allotment_garden::landscape::{Landscape, Plot};
+pub use allotment_garden::landscape::{Landscape, Plot, client};
 pub use kubectl::{Kubectl, NoKubectl, Said};
 pub use postgres::{NoPostgres, Postgres};
 

@@ -39,6 +39,28 @@ pub struct CloudProfileSpec {
     pub provider_config: Option<Value>,
 }
 
+/// What a cloud offers to one project.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "core.gardener.cloud",
+    version = "v1beta1",
+    kind = "NamespacedCloudProfile",
+    namespaced,
+    schema = "disabled",
+    status = "NamespacedCloudProfileStatus",
+    derive = "PartialEq"
+)]
+pub struct NamespacedCloudProfileSpec {}
+
+/// What became of a NamespacedCloudProfile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NamespacedCloudProfileStatus {
+    /// Its parent and itself, merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud_profile_spec: Option<CloudProfileSpec>,
+}
+
 /// Kubernetes versions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KubernetesSettings {

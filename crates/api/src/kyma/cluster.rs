@@ -220,6 +220,14 @@ pub struct ClusterStatus {
     /// The account that it runs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscription: Option<SubscriptionStatus>,
+    /// Users who have cluster-admin by us.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    pub administrators: Vec<String>,
+    /// How often Gardener was asked to try again since it last succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub retries: Option<i32>,
     /// What Gardener did last, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<OperationStatus>,
@@ -245,6 +253,8 @@ pub enum ClusterPhase {
     Ready,
     /// Gardener changes it.
     Updating,
+    /// It is made, but not all of it works; a condition says what does not.
+    Unhealthy,
     /// It needs somebody to look; a condition says why.
     Failed,
     /// It is going away.

@@ -18,6 +18,24 @@ pub struct Clusters {
     pub providers: BTreeMap<Provider, ProviderDefaults>,
     /// What all Shoots begin with.
     pub defaults: Defaults,
+    /// How fast a changed configuration is rolled out.
+    pub rollout: Rollout,
+}
+
+/// How fast a changed configuration is rolled out. What a Cluster itself asks for is done at once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Rollout {
+    /// So many Clusters a minute.
+    #[schemars(range(min = 1))]
+    pub clusters_per_minute: u32,
+}
+
+impl Default for Rollout {
+    fn default() -> Self {
+        // Slow enough that somebody sees what goes wrong with the first ones, fast enough for 5,000 in a working day.
+        Self { clusters_per_minute: 10 }
+    }
 }
 
 /// What the Shoots of a provider begin with.

@@ -21,11 +21,13 @@
 //! | `lists` | lists that others write into too |
 //! | `template` | `shootTemplate` |
 //! | `render`, `name` | the whole, and what it is called |
+//! | [`flow`] | what is done next about a Cluster, and what its status says |
 
 mod authentication;
 mod config;
 mod extensions;
 mod facts;
+pub mod flow;
 mod lists;
 mod maintenance;
 mod name;
@@ -42,6 +44,7 @@ mod zones;
 pub use authentication::{Authentication, KEY as AUTHENTICATION_KEY};
 pub use config::{
     CloudProfileKind, Clusters, DefaultImage, DefaultMaintenance, DefaultVolume, Defaults, ProviderDefaults,
+    Rollout,
 };
 pub use name::shoot_name;
 pub use problem::{Note, Problem, Problems};

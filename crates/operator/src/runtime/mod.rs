@@ -4,5 +4,7 @@ pub mod call;
 pub mod clock;
 pub mod events;
 pub mod follow;
+pub mod kept;
 pub mod lease;
+pub mod lifetime;
 pub mod queue;

@@ -3,7 +3,7 @@
 //! A Shoot is a few words here: its name, its binding, whose request it is for, and whether its cloud refuses the
 //! credentials. The index says what to look at when something changes; it is never the last word (see `act`).
 
-use super::kept::Kept;
+use crate::runtime::kept::Kept;
 use allotment_api::kyma::{BindingKind, SubscriptionRequest};
 use allotment_core::pool::{AccountName, Entry, LabelKeys, PoolKey, RequestUid, Shoots, Tenant};
 use kube::api::ObjectMeta;

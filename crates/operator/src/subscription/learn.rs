@@ -4,6 +4,7 @@ use super::{
     Task,
     index::{BindingRef, Credential, Index, PoolEntry, RequestName, ShootFact},
 };
+use crate::runtime::kept::{is_older, number};
 use allotment_api::{
     gardener::{CredentialsBinding, OperationState, SecretBinding, Shoot, ShootStatus},
     kyma::{BindingKind, SubscriptionRequest},
@@ -345,18 +346,6 @@ impl RequestName {
     pub fn of(request: &SubscriptionRequest) -> Self {
         Self { namespace: request.namespace().unwrap_or_default(), name: request.name_any() }
     }
-}
-
-/// Whether an object is an older state of the same one. What we wrote ourselves is known before a watch tells of it, and what
-/// it tells then may be from before.
-fn is_older(new: &ObjectMeta, known: &ObjectMeta) -> bool {
-    let version = |metadata: &ObjectMeta| number(metadata.resource_version.as_deref());
-    new.uid == known.uid && version(new) < version(known)
-}
-
-/// Versions of one kind compare as numbers.
-fn number(version: Option<&str>) -> u64 {
-    version.and_then(|version| version.parse().ok()).unwrap_or(0)
 }
 
 fn credential(kind: &str, namespace: &str, name: &str) -> Credential {

@@ -4,12 +4,11 @@ use super::{
     Operator, Trouble,
     run::{CONTROLLER, Inner},
 };
-use crate::runtime::lease::Candidate;
+use crate::runtime::{lease::Candidate, lifetime::lead_until};
 use allotment_core::pool::Epoch;
 use futures::future::pending;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
-use tokio::sync::watch;
 
 /// The Lease that whoever leads holds.
 pub const LEASE_NAME: &str = "allotment-subscription";
@@ -26,36 +25,8 @@ impl Operator {
         let leases: Api<Lease> =
             Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &inner.settings.identity, inner.clock.clone());
-        let mut leading = candidate.leading();
-        let stopping = watch::channel(false).0;
-        let lead = async {
-            while !*stopping.borrow() {
-                inner.outdated.send_replace(false);
-                candidate.lead(|| Box::pin(self.serve_until_told(stopping.subscribe()))).await;
-            }
-        };
-        let show = async {
-            inner.show_leading(false);
-            while leading.changed().await.is_ok() {
-                inner.show_leading(*leading.borrow());
-            }
-        };
-        let told = async {
-            stop.await;
-            stopping.send_replace(true);
-            // Whoever leads has to give up the Lease first; a standby has nothing to give up.
-            if *candidate.leading().borrow() {
-                pending::<()>().await;
-            }
-        };
-        tokio::select! {
-            biased;
-            () = Box::pin(self.follow_all()) => (),
-            () = Box::pin(lead) => (),
-            () = show => (),
-            () = told => (),
-        }
-        inner.show_leading(false);
+        let show = |leads| inner.show_leading(leads);
+        lead_until(&candidate, Box::pin(self.follow_all()), || self.serve_a_term(), show, stop).await;
     }
 
     /// Works without a Lease, as whoever leads does. For tests and simulations that want two leaders at once.
@@ -82,13 +53,13 @@ impl Operator {
         self.inner().fitting().await.map(drop)
     }
 
-    /// One term: until told to stop, or until somebody else leads in the ledger.
-    async fn serve_until_told(&self, mut stopping: watch::Receiver<bool>) {
+    /// One term: until somebody else leads in the ledger.
+    async fn serve_a_term(&self) {
+        self.inner().outdated.send_replace(false);
         let mut outdated = self.inner().outdated.subscribe();
         tokio::select! {
             biased;
-            // The senders live as long as this does.
-            _ = stopping.wait_for(|stop| *stop) => (),
+            // The sender lives as long as this does.
             _ = outdated.wait_for(|outdated| *outdated) => tracing::warn!("the ledger has another leader; starting over"),
             () = Box::pin(self.serve()) => (),
         }

@@ -2,7 +2,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `index`, `learn`, `kept` | what is known, from watches |
+//! | `index`, `learn` | what is known, from watches |
 //! | `lifetime` | from start to stop, and the Lease |
 //! | `term` | what a new leader does before it hands anything out |
 //! | `request`, `release` | one look at a request |
@@ -13,7 +13,6 @@
 mod account;
 mod gauges;
 mod index;
-mod kept;
 mod learn;
 mod lifetime;
 mod release;

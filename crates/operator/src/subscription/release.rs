@@ -31,6 +31,12 @@ impl Inner {
         if !request.finalizers().iter().any(|name| name == finalizer::SUBSCRIPTION) {
             return Ok(Outcome::Done);
         }
+        // A Shoot may be under way that no read shows yet: whoever makes it says when there will be none any more.
+        if request.finalizers().iter().any(|name| name == finalizer::CLUSTER) {
+            let because = "the Cluster that the account is for still needs it".to_owned();
+            self.publish(request, &Progress::Releasing { because }).await?;
+            return Ok(Outcome::Done);
+        }
         let key = key_of(request);
         if let Some(assignment) = self.ledger.assignment(&key.uid).await? {
             if let Some(shoot) = self.shoot_of(&key.uid).await? {

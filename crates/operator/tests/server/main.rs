@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod claims;
+mod clusters;
 mod ledgers;
 mod releases;
 mod rendering;
@@ -48,6 +49,18 @@ fn main() -> ExitCode {
         case!(targets::a_shoot_that_cannot_be_reached_says_why),
         case!(targets::a_cluster_that_was_brought_is_reached),
         case!(targets::admin_kubeconfigs_are_written_nowhere),
+        case!(clusters::a_cluster_is_made_changed_and_taken_away),
+        case!(clusters::a_cluster_waits_for_an_account),
+        case!(clusters::what_cannot_be_made_is_told_and_takes_nothing),
+        case!(clusters::a_missing_shoot_is_made_anew_only_when_asked_for),
+        case!(clusters::administrators_come_and_go),
+        case!(clusters::issuers_are_rolled_out_with_a_config_map_of_their_own),
+        case!(clusters::a_shoot_that_gardener_gave_up_is_retried),
+        case!(clusters::a_cluster_that_the_tenant_brings_is_used_and_left_alone),
+        case!(clusters::a_shoot_that_is_there_is_adopted_only_when_told_to),
+        case!(clusters::a_changed_configuration_is_rolled_out_in_turns),
+        case!(clusters::a_request_deleted_by_hand_keeps_its_account_while_the_cluster_lives),
+        case!(clusters::a_cluster_whose_finalizer_was_removed_leaves_nothing_behind),
         case!(ledgers::another_ledger_is_noticed),
         case!(ledgers::an_old_ledger_is_noticed),
         case!(ledgers::an_empty_ledger_beside_a_used_pool_is_rebuilt),

@@ -54,7 +54,16 @@ impl Drop for Running {
 impl Stage {
     pub async fn new(landscape: &Landscape) -> Result<Self, Fault> {
         landscape.install_crds().await?;
-        let plot = landscape.plot_without_gardenlet().await?;
+        Self::on(landscape.plot_without_gardenlet().await?).await
+    }
+
+    /// The same with somebody who looks after Shoots.
+    pub async fn with_gardenlet(landscape: &Landscape) -> Result<Self, Fault> {
+        landscape.install_crds().await?;
+        Self::on(landscape.plot().await?).await
+    }
+
+    async fn on(plot: Plot) -> Result<Self, Fault> {
         let place = Place { garden: "test".to_owned(), project: plot.garden_namespace.clone() };
         let ledger = Ledger::open("sqlite::memory:", place).await?;
         Ok(Self {

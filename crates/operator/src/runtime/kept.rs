@@ -1,10 +1,11 @@
 //! Objects that are kept from a follower: what a new list does not name is gone.
 
+use kube::api::ObjectMeta;
 use std::collections::BTreeMap;
 
 /// Values by key, each with the list that last named it.
 #[derive(Debug)]
-pub(super) struct Kept<K, V> {
+pub struct Kept<K, V> {
     values: BTreeMap<K, (u32, V)>,
     list: u32,
     listed: bool,
@@ -18,46 +19,68 @@ impl<K, V> Default for Kept<K, V> {
 
 impl<K: Ord + Clone, V> Kept<K, V> {
     /// A list begins.
-    pub(super) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.list += 1;
     }
 
     /// The list has ended: the keys that it did not name. Whoever asks removes them.
-    pub(super) fn missing(&mut self) -> Vec<K> {
+    pub fn missing(&mut self) -> Vec<K> {
         self.listed = true;
         let outdated = self.values.iter().filter(|(_, (list, _))| *list != self.list);
         outdated.map(|(key, _)| key.clone()).collect()
     }
 
     /// Whether there has been a whole list.
-    pub(super) fn is_listed(&self) -> bool {
+    pub fn is_listed(&self) -> bool {
         self.listed
     }
 
     /// A value that the current list, or a watch after it, has told of. A new list may go back in time, and is believed.
-    pub(super) fn current(&self, key: &K) -> Option<&V> {
+    pub fn current(&self, key: &K) -> Option<&V> {
         self.values.get(key).filter(|(list, _)| *list == self.list).map(|(_, value)| value)
     }
 
-    pub(super) fn insert(&mut self, key: K, value: V) -> Option<V> {
+    /// Keeps a value, and returns the one that it replaces.
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.values.insert(key, (self.list, value)).map(|(_, value)| value)
     }
 
-    pub(super) fn remove(&mut self, key: &K) -> Option<V> {
+    /// Forgets a value, and returns it.
+    pub fn remove(&mut self, key: &K) -> Option<V> {
         self.values.remove(key).map(|(_, value)| value)
     }
 
-    pub(super) fn get(&self, key: &K) -> Option<&V> {
+    /// A value.
+    pub fn get(&self, key: &K) -> Option<&V> {
         self.values.get(key).map(|(_, value)| value)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+    /// All of them, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.values.iter().map(|(key, (_, value))| (key, value))
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         self.values.len()
     }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
+/// Whether an object is an older state of the same one. What we wrote ourselves is known before a watch tells of it, and what
+/// it tells then may be from before.
+pub fn is_older(new: &ObjectMeta, known: &ObjectMeta) -> bool {
+    let version = |metadata: &ObjectMeta| number(metadata.resource_version.as_deref());
+    new.uid == known.uid && version(new) < version(known)
+}
+
+/// Versions of one kind compare as numbers.
+pub fn number(version: Option<&str>) -> u64 {
+    version.and_then(|version| version.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

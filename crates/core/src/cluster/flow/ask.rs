@@ -1,0 +1,123 @@
+//! The SubscriptionRequest of a Cluster.
+
+use allotment_api::{
+    condition::ConditionStatus,
+    kyma::{
+        Cluster, ClusterCondition, ClusterReference, Infrastructure, SubscriptionPhase, SubscriptionRequest,
+        SubscriptionRequestSpec,
+    },
+    names::{finalizer, tenant},
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use std::collections::BTreeMap;
+
+use super::name_of;
+use crate::condition::Verdict;
+
+/// Labels that go on from a Cluster to its request, for people who look for it.
+const LABELS: [&str; 4] =
+    [tenant::PLAN, tenant::GLOBAL_ACCOUNT_ID, tenant::SUBACCOUNT_ID, tenant::INSTANCE_ID];
+
+/// The longest name of an object is 253.
+const LONGEST: usize = 240;
+
+/// The name of a Cluster's request. The next Cluster of the same name has another one: the first may still be giving back.
+pub fn request_name(cluster: &Cluster) -> String {
+    let name: String = name_of(&cluster.metadata.name).chars().take(LONGEST).collect();
+    let uid: String =
+        name_of(&cluster.metadata.uid).chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+    format!("{name}-{uid}")
+}
+
+/// What is asked for. The labels are read here and never again: a moved subaccount does not move a cluster.
+pub(super) fn request(cluster: &Cluster, infrastructure: &Infrastructure) -> SubscriptionRequest {
+    let metadata = &cluster.metadata;
+    let labels = metadata.labels.clone().unwrap_or_default();
+    let plan = labels.get(tenant::PLAN).filter(|plan| !plan.is_empty()).cloned();
+    let core = cluster.spec.core.as_ref();
+    let (name, uid) = (name_of(&metadata.name).to_owned(), name_of(&metadata.uid).to_owned());
+    let spec = SubscriptionRequestSpec {
+        provider: infrastructure.provider,
+        subscription_selector: infrastructure.subscription_selector.clone(),
+        plan,
+        platform_region: core.and_then(|core| core.platform_region.clone()),
+        hyperscaler_region: core.map(|core| core.region.clone()),
+        cluster_ref: Some(ClusterReference {
+            api_version: "operator.kyma-project.io/v1alpha1".to_owned(),
+            kind: "Cluster".to_owned(),
+            namespace: name_of(&metadata.namespace).to_owned(),
+            name: name.clone(),
+        }),
+    };
+    let mut request = SubscriptionRequest::new(&request_name(cluster), spec);
+    let kept: BTreeMap<String, String> =
+        labels.into_iter().filter(|(key, _)| LABELS.contains(&key.as_str())).collect();
+    request.metadata = ObjectMeta {
+        namespace: metadata.namespace.clone(),
+        labels: Some(kept).filter(|labels| !labels.is_empty()),
+        // The account is not given back before we say that the Shoot is gone, whoever deletes the request.
+        finalizers: Some(vec![finalizer::CLUSTER.to_owned()]),
+        owner_references: Some(vec![OwnerReference {
+            api_version: "operator.kyma-project.io/v1alpha1".to_owned(),
+            kind: "Cluster".to_owned(),
+            name,
+            uid,
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }]),
+        ..request.metadata
+    };
+    request
+}
+
+/// Whether a request is the Cluster's own.
+pub(super) fn is_of(request: &SubscriptionRequest, cluster: &Cluster) -> bool {
+    let owners = request.metadata.owner_references.as_deref().unwrap_or_default();
+    owners.iter().any(|owner| Some(&owner.uid) == cluster.metadata.uid.as_ref())
+}
+
+/// The binding that a request got.
+pub(super) fn binding(request: &SubscriptionRequest) -> Option<&str> {
+    let status = request.status.as_ref()?;
+    if status.phase != Some(SubscriptionPhase::Bound) && status.phase != Some(SubscriptionPhase::Releasing) {
+        return None;
+    }
+    status.gardener_secret_name.as_deref()
+}
+
+/// What the Cluster says of its request.
+pub(super) fn verdict(request: &SubscriptionRequest) -> Verdict {
+    let status = request.status.as_ref();
+    let said =
+        status.and_then(|status| status.conditions.iter().find(|condition| condition.type_ == "Ready"));
+    let said = said.map(|condition| condition.message.clone());
+    let verdict = |status, reason, message| Verdict {
+        type_: ClusterCondition::SubscriptionReady.as_str(),
+        status,
+        reason,
+        message,
+    };
+    if request.metadata.deletion_timestamp.is_some() {
+        let message =
+            "its SubscriptionRequest is being deleted; the account is kept until this Cluster is deleted too";
+        return verdict(ConditionStatus::False, "Releasing", message.to_owned());
+    }
+    match status.and_then(|status| status.phase) {
+        Some(SubscriptionPhase::Bound) => verdict(
+            ConditionStatus::True,
+            "Assigned",
+            said.unwrap_or_else(|| "there is an account".to_owned()),
+        ),
+        Some(SubscriptionPhase::Waiting) => verdict(
+            ConditionStatus::False,
+            "Waiting",
+            said.unwrap_or_else(|| "it waits for an account".to_owned()),
+        ),
+        Some(SubscriptionPhase::Denied) => verdict(
+            ConditionStatus::False,
+            "Denied",
+            said.unwrap_or_else(|| "there is no pool for it".to_owned()),
+        ),
+        _ => verdict(ConditionStatus::False, "Pending", "an account is asked for".to_owned()),
+    }
+}

@@ -1,0 +1,159 @@
+//! The status, as it is put together.
+
+use super::{View, reading, reading::Stage};
+use crate::{
+    cluster::{Note, Problems},
+    condition::{self, Verdict},
+};
+use allotment_api::{
+    condition::ConditionStatus,
+    gardener::Shoot,
+    kyma::{ClusterCondition, ClusterPhase, ClusterStatus},
+};
+use jiff::Timestamp;
+
+const PAUSED: &str = " (paused by the annotation allotment.dev/pause)";
+
+/// A status in the making: it begins with the one that is there.
+pub(super) struct Draft {
+    pub status: ClusterStatus,
+    generation: Option<i64>,
+    now: Timestamp,
+}
+
+impl Draft {
+    pub fn new(view: &View<'_>) -> Self {
+        let mut status = view.cluster.status.clone().unwrap_or_default();
+        let generation = view.cluster.metadata.generation;
+        status.observed_generation = generation;
+        Self { status, generation, now: view.now }
+    }
+
+    pub fn put(&mut self, verdict: Verdict) {
+        condition::set(&mut self.status.conditions, verdict, self.generation, self.now);
+    }
+
+    pub fn say(
+        &mut self,
+        type_: ClusterCondition,
+        holds: bool,
+        reason: &'static str,
+        message: impl Into<String>,
+    ) {
+        let status = if holds { ConditionStatus::True } else { ConditionStatus::False };
+        self.put(Verdict { type_: type_.as_str(), status, reason, message: message.into() });
+    }
+
+    /// Says that it is not provisioned, and how far it is.
+    pub fn not_yet(&mut self, phase: ClusterPhase, reason: &'static str, message: impl Into<String>) {
+        self.status.phase = Some(phase);
+        self.say(ClusterCondition::ClusterProvisioned, false, reason, message);
+    }
+
+    pub fn problems(&mut self, problems: &Problems) {
+        self.status.phase = Some(ClusterPhase::Failed);
+        problems.verdicts().into_iter().for_each(|verdict| self.put(verdict));
+    }
+
+    pub fn drop_condition(&mut self, type_: ClusterCondition) {
+        self.status.conditions.retain(|condition| condition.type_ != type_.as_str());
+    }
+
+    pub fn holds(&self, type_: ClusterCondition) -> bool {
+        condition::find(&self.status.conditions, type_.as_str())
+            .is_some_and(|condition| condition.status == ConditionStatus::True)
+    }
+
+    /// What a Shoot tells by itself, whatever else is the matter.
+    pub fn facts(&mut self, shoot: &Shoot) {
+        let status = shoot.status.as_ref();
+        let is_new = self.status.shoot_uid.is_some() && self.status.shoot_uid != shoot.metadata.uid;
+        if is_new {
+            self.status.administrators.clear();
+            self.status.retries = None;
+            self.drop_condition(ClusterCondition::AdministratorsApplied);
+        }
+        let was_healthy = self.holds(ClusterCondition::ClusterProvisioned) && !is_new;
+        self.status.shoot_name.clone_from(&shoot.metadata.name);
+        self.status.shoot_uid.clone_from(&shoot.metadata.uid);
+        self.status.api_server = reading::address(status);
+        self.status.kubernetes_version.clone_from(&shoot.spec.kubernetes.version);
+        self.status.last_operation = reading::operation(status);
+        self.status.progress = Some(reading::progress(status));
+        self.put(reading::health(status, was_healthy));
+    }
+
+    /// How far a Shoot is that is as rendered.
+    pub fn stage(&mut self, shoot: &Shoot) {
+        let words = self.status.last_operation.as_ref().map(|operation| operation.description.clone());
+        let words = words.unwrap_or_else(|| "Gardener has not begun yet".to_owned());
+        let is_first =
+            self.status.last_operation.as_ref().is_none_or(|operation| operation.type_ == "Create")
+                && !was_ready(self.status.phase);
+        match reading::stage(shoot) {
+            Stage::GivenUp => {
+                let (why, codes) = reading::errors(shoot.status.as_ref());
+                let codes = if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) };
+                let message = format!("Gardener has given up: {why}{codes}");
+                self.not_yet(ClusterPhase::Failed, "ShootFailed", message);
+            }
+            Stage::Working if is_first => self.not_yet(ClusterPhase::Creating, "Creating", words),
+            Stage::Working => self.not_yet(ClusterPhase::Updating, "Updating", words),
+            Stage::Done if self.status.api_server.is_none() => {
+                self.not_yet(
+                    ClusterPhase::Creating,
+                    "NoAddress",
+                    "Gardener has not said where its API server is",
+                );
+            }
+            Stage::Done if !self.holds(ClusterCondition::ShootHealthy) => {
+                let health =
+                    condition::find(&self.status.conditions, ClusterCondition::ShootHealthy.as_str());
+                let message = health.map(|health| health.message.clone()).unwrap_or_default();
+                let phase = if is_first { ClusterPhase::Creating } else { ClusterPhase::Unhealthy };
+                self.not_yet(phase, "Unhealthy", message);
+            }
+            Stage::Done => {
+                self.status.phase = Some(ClusterPhase::Ready);
+                self.status.retries = None;
+                self.say(ClusterCondition::ClusterProvisioned, true, "Ready", "cluster running");
+            }
+        }
+    }
+
+    /// Whether the issuers are rolled out, and what could not be done as asked.
+    pub fn oidc(&mut self, view: &View<'_>, notes: &[Note], is_rolled_out: bool) {
+        let spec = &view.cluster.spec;
+        if spec.oidc_config.is_none() && spec.additional_oidc_configs.is_empty() {
+            return self.drop_condition(ClusterCondition::OidcApplied);
+        }
+        let notes: Vec<String> = notes
+            .iter()
+            .filter(|note| note.about == ClusterCondition::OidcApplied)
+            .map(ToString::to_string)
+            .collect();
+        let (reason, mut message) = match is_rolled_out {
+            true => ("Applied", "the issuers are rolled out".to_owned()),
+            false => ("RollingOut", "the issuers are being rolled out".to_owned()),
+        };
+        if !notes.is_empty() {
+            message = format!("{message}; {}", notes.join("; "));
+        }
+        self.say(ClusterCondition::OidcApplied, is_rolled_out, reason, message);
+    }
+}
+
+/// Says in the one condition that everybody reads that nothing is done.
+pub(super) fn note_pause(status: &mut ClusterStatus) {
+    let type_ = ClusterCondition::ClusterProvisioned.as_str();
+    let condition = status.conditions.iter_mut().find(|condition| condition.type_ == type_);
+    if let Some(condition) = condition
+        && !condition.message.ends_with(PAUSED)
+    {
+        condition.message.push_str(PAUSED);
+    }
+}
+
+fn was_ready(phase: Option<ClusterPhase>) -> bool {
+    matches!(phase, Some(ClusterPhase::Ready | ClusterPhase::Updating | ClusterPhase::Unhealthy))
+}

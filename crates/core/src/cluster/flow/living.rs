@@ -1,0 +1,347 @@
+//! A Cluster that Gardener makes, while it is wanted.
+
+use super::{
+    Apply, Decision, Looked, Step, View,
+    applied::{is_applied, stamp},
+    ask,
+    draft::Draft,
+    is_held, is_marked, reading,
+    reading::Stage,
+    retry,
+    whose::{Whose, whose},
+};
+use crate::cluster::{Input, Problems, Rendered, render, shoot_name};
+use allotment_api::{
+    gardener::{CloudProfileSpec, Shoot},
+    kyma::{ClusterCondition, ClusterPhase, SubscriptionPhase, SubscriptionStatus},
+    names::annotation,
+};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What the garden refused is not tried again at once: only another Cluster, configuration or garden helps.
+const AFTER_REFUSAL: Duration = Duration::from_mins(5);
+
+/// A cluster that could not be looked into is tried again.
+const AFTER_FAILED_LOOK: Duration = Duration::from_mins(1);
+
+pub(super) fn decide(view: &View<'_>) -> Decision {
+    let draft = Draft::new(view);
+    if !is_held(view.cluster) {
+        return rest(draft).step(Step::Hold);
+    }
+    match whose(view) {
+        Whose::Others(shoot) => taken(draft, shoot),
+        Whose::Replaced(shoot) => replaced(draft, shoot),
+        Whose::Ours(shoot) => with_name(view, draft, Some(shoot)),
+        Whose::Nobodys => with_name(view, draft, None),
+    }
+}
+
+fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decision {
+    if let Some(shoot) = shoot {
+        draft.facts(shoot);
+    }
+    let name = match shoot_name(view.cluster, view.project) {
+        Ok(name) => name,
+        Err(problem) => {
+            draft.problems(&Problems(vec![problem]));
+            return rest(draft);
+        }
+    };
+    let Some(infrastructure) = &view.cluster.spec.infrastructure else { return rest(draft) };
+    let offered = view.clusters.providers.get(&infrastructure.provider);
+    if let (None, Some(offered)) = (view.profile, offered) {
+        let message = format!(
+            "clusters.providers.{}.cloudProfile: the garden has no CloudProfile {}",
+            infrastructure.provider, offered.cloud_profile
+        );
+        draft.not_yet(ClusterPhase::Failed, "NoCloudProfile", message);
+        return rest(draft);
+    }
+    // A provider that is not offered is a problem before anybody looks into the profile.
+    let nothing = CloudProfileSpec::default();
+    let own = view.request.filter(|request| ask::is_of(request, view.cluster));
+    let binding = own.and_then(ask::binding);
+    let rendered = render(&Input {
+        cluster: view.cluster,
+        clusters: view.clusters,
+        profile: view.profile.unwrap_or(&nothing),
+        live: shoot,
+        name: &name,
+        namespace: view.garden_namespace,
+        binding: binding.unwrap_or("not-known-yet"),
+        request: own.and_then(|request| request.metadata.uid.as_deref()).unwrap_or_default(),
+        now: view.now,
+    });
+    // Nothing is asked for, and no account taken, for what could not be made.
+    if let (Err(problems), None) = (&rendered, shoot) {
+        draft.problems(problems);
+        return rest(draft);
+    }
+    let Some(request) = view.request else {
+        draft.not_yet(ClusterPhase::Pending, "Pending", "an account is asked for");
+        return rest(draft).step(Step::Ask(Box::new(ask::request(view.cluster, infrastructure))));
+    };
+    if own.is_none() {
+        let name = request.metadata.name.as_deref().unwrap_or_default();
+        let message = format!("SubscriptionRequest {name} belongs to somebody else; delete or rename it");
+        draft.say(ClusterCondition::SubscriptionReady, false, "NameTaken", &message);
+        draft.not_yet(ClusterPhase::Failed, "NameTaken", message);
+        return rest(draft);
+    }
+    let ready = ask::verdict(request);
+    let (waits_for, is_deleted) = (ready.message.clone(), request.metadata.deletion_timestamp.is_some());
+    draft.put(ready);
+    draft.status.subscription = Some(SubscriptionStatus {
+        name: request.metadata.name.clone().unwrap_or_default(),
+        binding_name: binding.map(str::to_owned),
+    });
+    match (binding, shoot) {
+        (Some(binding), Some(shoot)) => made(view, draft, shoot, binding, rendered),
+        (Some(binding), None) if !is_deleted => match rendered {
+            Ok(rendered) => not_made(view, draft, binding, rendered),
+            Err(problems) => {
+                draft.problems(&problems);
+                rest(draft)
+            }
+        },
+        (None, Some(shoot)) => {
+            draft.stage(shoot);
+            rest(draft)
+        }
+        (_, None) => {
+            let denied =
+                request.status.as_ref().and_then(|status| status.phase) == Some(SubscriptionPhase::Denied);
+            let (phase, reason) = if denied || is_deleted {
+                (ClusterPhase::Failed, "NoAccount")
+            } else {
+                (ClusterPhase::Waiting, "WaitingForAccount")
+            };
+            draft.not_yet(phase, reason, waits_for);
+            rest(draft)
+        }
+    }
+}
+
+/// There is an account, and no Shoot yet, or no longer.
+fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, rendered: Rendered) -> Decision {
+    if !view.is_live {
+        return rest(draft).step(Step::LookLive);
+    }
+    let was_made = draft.status.shoot_uid.is_some();
+    if was_made && !is_marked(view.cluster, annotation::RECREATE_SHOOT) {
+        let name = draft.status.shoot_name.clone().unwrap_or_default();
+        let message = format!(
+            "Shoot {name} is gone, and was not deleted by us; its content is lost. Set the annotation {}=true to make a new \
+             and empty one",
+            annotation::RECREATE_SHOOT
+        );
+        draft.status.api_server = None;
+        draft.status.progress = None;
+        draft.say(ClusterCondition::ShootHealthy, false, "ShootMissing", &message);
+        draft.not_yet(ClusterPhase::Failed, "ShootMissing", message);
+        return rest(draft);
+    }
+    draft.status.shoot_name = rendered.shoot["metadata"]["name"].as_str().map(str::to_owned);
+    draft.oidc(view, &rendered.notes, false);
+    if let Some(refusal) = view.refusal {
+        draft.not_yet(ClusterPhase::Failed, "Refused", format!("the garden refuses the Shoot: {refusal}"));
+        return rest(draft).after(AFTER_REFUSAL);
+    }
+    draft.not_yet(ClusterPhase::Creating, "Creating", "the Shoot is being created");
+    let apply = apply(rendered, None, binding, false);
+    rest(draft).step(Step::Create(Box::new(apply)))
+}
+
+fn made(
+    view: &View<'_>,
+    mut draft: Draft,
+    shoot: &Shoot,
+    binding: &str,
+    rendered: Result<Rendered, Problems>,
+) -> Decision {
+    if shoot.metadata.deletion_timestamp.is_some() {
+        let message = "somebody else deletes the Shoot";
+        draft.not_yet(ClusterPhase::Failed, "ShootDeleted", message);
+        return rest(draft);
+    }
+    let used = shoot.spec.credentials_binding_name.as_deref();
+    if used != Some(binding) {
+        let message = format!(
+            "the Shoot runs in account {}, but the SubscriptionRequest got {binding}: a cluster is never moved",
+            used.unwrap_or("that no CredentialsBinding names")
+        );
+        draft.say(ClusterCondition::SubscriptionReady, false, "OtherAccount", &message);
+        draft.not_yet(ClusterPhase::Failed, "OtherAccount", message);
+        return rest(draft);
+    }
+    let Rendered { shoot: mut wanted, authentication, notes } = match rendered {
+        Ok(rendered) => rendered,
+        Err(problems) => {
+            draft.problems(&problems);
+            return rest(draft);
+        }
+    };
+    stamp(&mut wanted);
+    let (is_applied, is_forced) =
+        (is_applied(&wanted, shoot), is_marked(view.cluster, annotation::RECONCILE));
+    draft.stage(shoot);
+    draft.oidc(view, &notes, is_applied && reading::stage(shoot) == Stage::Done);
+    if let (false, Some(refusal)) = (is_applied, view.refusal) {
+        draft.not_yet(ClusterPhase::Failed, "Refused", format!("the garden refuses the change: {refusal}"));
+        return rest(draft).after(AFTER_REFUSAL);
+    }
+    if !is_applied {
+        let is_asked = draft.status.observed_generation
+            != view.cluster.status.as_ref().and_then(|status| status.observed_generation);
+        let takes_turn = !is_asked && !is_forced;
+        if takes_turn && !view.has_turn {
+            return rest(draft).waits_its_turn();
+        }
+        let rendered = Rendered { shoot: wanted, authentication, notes };
+        let apply = apply(rendered, Some(shoot), binding, takes_turn);
+        return rest(draft).step(Step::Update(Box::new(apply)));
+    }
+    up_to_date(view, draft, shoot)
+}
+
+/// The Shoot is as rendered.
+fn up_to_date(view: &View<'_>, draft: Draft, shoot: &Shoot) -> Decision {
+    let is_recorded = view.cluster.status.as_ref().and_then(|status| status.shoot_uid.as_ref())
+        == shoot.metadata.uid.as_ref();
+    let marks = [annotation::RECREATE_SHOOT, annotation::RECONCILE, annotation::ADOPT_SHOOT];
+    let done: Vec<&'static str> = marks.into_iter().filter(|name| is_marked(view.cluster, name)).collect();
+    // Only once the status names the Shoot: until then they say that it is ours.
+    if is_recorded && !done.is_empty() {
+        return rest(draft).step(Step::Unmark(done));
+    }
+    if reading::stage(shoot) == Stage::GivenUp {
+        return given_up(view, draft, shoot);
+    }
+    administrate(view, draft)
+}
+
+/// Asks again when it is time to. The count is written down first: after a crash it is rather too high than too low.
+pub(super) fn given_up(view: &View<'_>, mut draft: Draft, shoot: &Shoot) -> Decision {
+    let (_, codes) = reading::errors(shoot.status.as_ref());
+    let retries = draft.status.retries.unwrap_or(0);
+    let Some(due) = retry::due(shoot, retry::class(&codes), retries) else { return rest(draft) };
+    let wait = due.duration_since(view.now);
+    if wait > SignedDuration::ZERO {
+        return rest(draft).after(wait.unsigned_abs());
+    }
+    draft.status.retries = Some(retries.saturating_add(1));
+    rest(draft).step(Step::Retry)
+}
+
+/// The users who have cluster-admin.
+pub(super) fn administrate(view: &View<'_>, mut draft: Draft) -> Decision {
+    let mut wanted = view.cluster.spec.administrators.clone();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let has_changed = wanted != draft.status.administrators;
+    if wanted.is_empty() && !has_changed {
+        draft.drop_condition(ClusterCondition::AdministratorsApplied);
+        return rest(draft);
+    }
+    let can_be_reached = draft.status.phase == Some(ClusterPhase::Ready);
+    match view.administrators {
+        Looked::Seen(()) => {
+            let message = match wanted.len() {
+                1 => "1 user has cluster-admin".to_owned(),
+                many => format!("{many} users have cluster-admin"),
+            };
+            draft.status.administrators = wanted;
+            draft.say(ClusterCondition::AdministratorsApplied, true, "Applied", message);
+            rest(draft)
+        }
+        Looked::Failed(why) => {
+            draft.say(ClusterCondition::AdministratorsApplied, false, "Unreachable", why);
+            rest(draft).after(AFTER_FAILED_LOOK)
+        }
+        Looked::Due if can_be_reached => rest(draft).step(Step::Administrate(wanted)),
+        Looked::NotYet if can_be_reached && has_changed => rest(draft).step(Step::Administrate(wanted)),
+        Looked::Due | Looked::NotYet if has_changed => {
+            draft.say(
+                ClusterCondition::AdministratorsApplied,
+                false,
+                "Pending",
+                "the users get cluster-admin once the cluster is ready",
+            );
+            rest(draft)
+        }
+        Looked::Due | Looked::NotYet => rest(draft),
+    }
+}
+
+fn taken(mut draft: Draft, shoot: &Shoot) -> Decision {
+    let (name, uid) = (shoot.metadata.name.as_deref(), shoot.metadata.uid.as_deref());
+    let message = format!(
+        "there is a Shoot {} already, which is not ours; `allotment cluster adopt` takes it over (UID {})",
+        name.unwrap_or_default(),
+        uid.unwrap_or_default()
+    );
+    draft.not_yet(ClusterPhase::Failed, "ShootTaken", message);
+    rest(draft)
+}
+
+fn replaced(mut draft: Draft, shoot: &Shoot) -> Decision {
+    let message = format!(
+        "Shoot {} is another one than ours: it has the UID {}, ours had {}; it is left alone",
+        shoot.metadata.name.as_deref().unwrap_or_default(),
+        shoot.metadata.uid.as_deref().unwrap_or_default(),
+        draft.status.shoot_uid.as_deref().unwrap_or_default(),
+    );
+    draft.say(ClusterCondition::ShootHealthy, false, "ShootReplaced", &message);
+    draft.not_yet(ClusterPhase::Failed, "ShootMissing", message);
+    rest(draft)
+}
+
+fn apply(rendered: Rendered, live: Option<&Shoot>, binding: &str, takes_turn: bool) -> Apply {
+    let Rendered { mut shoot, authentication, notes: _ } = rendered;
+    match live {
+        // Decided on what the Shoot is like: if it is no longer like that, the decision is taken again.
+        Some(live) => shoot["metadata"]["resourceVersion"] = json!(live.metadata.resource_version),
+        None => stamp(&mut shoot),
+    }
+    Apply { shoot: without_null(shoot), authentication, binding: binding.to_owned(), takes_turn }
+}
+
+fn without_null(mut shoot: Value) -> Value {
+    if shoot["metadata"]["resourceVersion"].is_null()
+        && let Some(metadata) = shoot["metadata"].as_object_mut()
+    {
+        metadata.remove("resourceVersion");
+    }
+    shoot
+}
+
+/// Nothing to do: the beginning of every decision.
+pub(super) fn rest(draft: Draft) -> Decision {
+    Decision { step: Step::Rest, status: draft.status, again: None, waits_for_turn: false }
+}
+
+impl Decision {
+    pub(super) fn step(mut self, step: Step) -> Self {
+        self.step = step;
+        self
+    }
+
+    pub(super) fn after(mut self, wait: Duration) -> Self {
+        self.again = Some(wait);
+        self
+    }
+
+    /// It can be used as it is, so this is no worry to anybody.
+    fn waits_its_turn(mut self) -> Self {
+        self.waits_for_turn = true;
+        let type_ = ClusterCondition::ClusterProvisioned.as_str();
+        let condition = self.status.conditions.iter_mut().find(|condition| condition.type_ == type_);
+        if let Some(condition) = condition {
+            condition.message.push_str("; a new configuration is rolled out when its turn comes");
+        }
+        self
+    }
+}

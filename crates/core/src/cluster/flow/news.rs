@@ -1,0 +1,58 @@
+//! What of a new status is worth an Event.
+
+use crate::condition;
+use allotment_api::{
+    condition::{Condition, ConditionStatus},
+    kyma::{ClusterCondition, ClusterStatus},
+};
+
+/// An Event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// One of a fixed list.
+    pub reason: &'static str,
+    /// For people.
+    pub note: String,
+    /// Whether somebody should look.
+    pub is_warning: bool,
+}
+
+/// What a status says that the one before did not.
+pub fn news(before: Option<&ClusterStatus>, after: &ClusterStatus) -> Vec<News> {
+    let mut all = Vec::new();
+    let mut tell =
+        |reason: &'static str, note: String, is_warning: bool| all.push(News { reason, note, is_warning });
+    let uid_before = before.and_then(|before| before.shoot_uid.as_ref());
+    if after.shoot_uid.is_some() && after.shoot_uid.as_ref() != uid_before {
+        let name = after.shoot_name.clone().unwrap_or_default();
+        let account = after.subscription.as_ref().and_then(|subscription| subscription.binding_name.clone());
+        tell("ShootCreated", format!("Shoot {name} in account {}", account.unwrap_or_default()), false);
+    }
+    let retries_before = before.and_then(|before| before.retries).unwrap_or(0);
+    if let Some(retries) = after.retries.filter(|retries| *retries > retries_before) {
+        tell("ShootRetried", format!("Gardener is asked to try again, for the {retries}. time"), false);
+    }
+    let provisioned = |status: &ClusterStatus| -> Option<Condition> {
+        condition::find(&status.conditions, ClusterCondition::ClusterProvisioned.as_str()).cloned()
+    };
+    let (was, is) = (before.and_then(provisioned), provisioned(after));
+    let Some(is) = is else { return all };
+    if was.as_ref().is_some_and(|was| was.reason == is.reason && was.status == is.status) {
+        return all;
+    }
+    let (reason, is_warning) = match (is.status, is.reason.as_str()) {
+        (ConditionStatus::True, _) => ("ShootReady", false),
+        (_, "ShootFailed") => ("ShootFailed", true),
+        (_, "ShootMissing") => ("ShootMissing", true),
+        (_, "ShootTaken") => ("ShootTaken", true),
+        (_, "Invalid") => ("Invalid", true),
+        (_, "Refused") => ("ShootRefused", true),
+        (_, "DeletionRefused") => ("DeletionRefused", true),
+        (_, "OtherAccount") => ("OtherAccount", true),
+        (_, "Unhealthy") => ("ShootUnhealthy", true),
+        (_, "Unreachable" | "NotAdmin") => ("ClusterUnreachable", true),
+        _ => return all,
+    };
+    tell(reason, is.message, is_warning);
+    all
+}

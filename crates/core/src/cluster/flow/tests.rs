@@ -1,0 +1,453 @@
+//! A Cluster from its beginning to its end, a step at a time.
+
+use super::*;
+use allotment_api::{
+    condition::ConditionStatus,
+    gardener::names::CONFIRM_DELETION,
+    kyma::{ClusterPhase, SubscriptionPhase},
+    names::label,
+};
+use serde_json::{Value, json};
+
+/// What there is, as JSON, and what is known besides.
+#[derive(Clone)]
+struct World {
+    cluster: Value,
+    request: Option<Value>,
+    shoot: Option<Value>,
+    is_live: bool,
+    refusal: Option<String>,
+    has_turn: bool,
+    administrators: Option<Result<(), String>>,
+    machine_types: Vec<&'static str>,
+    now: Timestamp,
+}
+
+impl World {
+    /// A Cluster that has our finalizer.
+    fn new() -> Self {
+        let cluster = json!({
+            "apiVersion": "operator.kyma-project.io/v1alpha1",
+            "kind": "Cluster",
+            "metadata": {
+                "name": "example", "namespace": "kcp", "uid": "0123abcd-ffff", "generation": 1, "resourceVersion": "7",
+                "finalizers": ["allotment.dev/cluster"],
+                "labels": {"plan": "aws", "globalaccountid": "t-1", "other": "x"},
+            },
+            "spec": {
+                "core": {"region": "eu-central-1", "platformRegion": "cf-eu10"},
+                "infrastructure": {
+                    "machineType": "m5.large", "autoScalerMin": 1, "autoScalerMax": 3, "provider": "aws", "numberOfZones": 1,
+                    "subscriptionSelector": "globalaccount:t-1",
+                },
+            },
+        });
+        Self {
+            cluster,
+            request: None,
+            shoot: None,
+            is_live: false,
+            refusal: None,
+            has_turn: true,
+            administrators: None,
+            machine_types: vec!["m5.large", "m5.xlarge"],
+            now: "2026-01-01T00:00:00Z".parse().unwrap(),
+        }
+    }
+
+    fn bound() -> Self {
+        let mut world = Self::new();
+        let Step::Ask(request) = world.decide().step else { panic!("no request") };
+        let mut request = json!(request);
+        request["metadata"]["uid"] = json!("of-the-request");
+        request["status"] = json!({"phase": "Bound", "gardenerSecretName": "account-1", "tenantName": "t-1"});
+        world.request = Some(request);
+        world
+    }
+
+    /// A Shoot that Gardener has made, known to the status.
+    fn ready() -> Self {
+        let mut world = Self::bound();
+        world.is_live = true;
+        world.create();
+        world.finish();
+        world.rest();
+        world.is_live = false;
+        world
+    }
+
+    fn create(&mut self) {
+        let Step::Create(apply) = self.decide().step else { panic!("no Shoot: {:?}", self.decide()) };
+        let mut shoot = apply.shoot;
+        shoot["metadata"]["uid"] = json!("of-the-shoot");
+        shoot["metadata"]["generation"] = json!(1);
+        shoot["metadata"]["resourceVersion"] = json!("100");
+        self.shoot = Some(shoot);
+    }
+
+    fn finish(&mut self) {
+        let shoot = self.shoot.as_mut().unwrap();
+        let condition = |type_: &str| {
+            json!({"type": type_, "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z",
+                   "lastUpdateTime": "2026-01-01T00:00:00Z", "reason": "r", "message": "m"})
+        };
+        shoot["status"] = json!({
+            "observedGeneration": shoot["metadata"]["generation"],
+            "lastOperation": {"type": "Create", "state": "Succeeded", "progress": 100, "description": "done",
+                              "lastUpdateTime": "2026-01-01T00:00:00Z"},
+            "conditions": [condition("APIServerAvailable"), condition("EveryNodeReady")],
+            "advertisedAddresses": [{"name": "internal", "url": "https://i"}, {"name": "external", "url": "https://e"}],
+        });
+    }
+
+    fn decide(&self) -> Decision {
+        let read = |value: &Value| serde_json::from_value(value.clone()).unwrap();
+        let cluster: Cluster = serde_json::from_value(self.cluster.clone()).unwrap();
+        let request: Option<SubscriptionRequest> =
+            self.request.as_ref().map(|value| serde_json::from_value(value.clone()).unwrap());
+        let shoot: Option<Shoot> = self.shoot.as_ref().map(read);
+        let clusters: Clusters =
+            serde_json::from_value(json!({"providers": {"aws": {"cloudProfile": "aws"}}})).unwrap();
+        let types: Vec<Value> = self.machine_types.iter().map(|name| json!({"name": name})).collect();
+        let profile: CloudProfileSpec = serde_json::from_value(json!({
+            "type": "aws",
+            "kubernetes": {"versions": [{"version": "1.35.4"}]},
+            "machineImages": [{"name": "gardenlinux", "versions": [{"version": "1.0.0", "architectures": ["amd64"]}]}],
+            "machineTypes": types,
+            "volumeTypes": [{"name": "gp3"}],
+            "regions": [{"name": "eu-central-1", "zones": [{"name": "eu-central-1a"}, {"name": "eu-central-1b"}]}],
+        }))
+        .unwrap();
+        decide(&View {
+            cluster: &cluster,
+            clusters: &clusters,
+            profile: Some(&profile),
+            request: request.as_ref(),
+            shoot: shoot.as_ref(),
+            is_live: self.is_live,
+            garden_namespace: "garden-p",
+            project: "p",
+            refusal: self.refusal.as_deref(),
+            has_turn: self.has_turn,
+            administrators: match &self.administrators {
+                None => Looked::NotYet,
+                Some(Ok(())) => Looked::Seen(&()),
+                Some(Err(why)) => Looked::Failed(why),
+            },
+            standing: Looked::NotYet,
+            now: self.now,
+        })
+    }
+
+    /// Decides, expects to rest, and writes the status.
+    fn rest(&mut self) -> ClusterStatus {
+        let decision = self.decide();
+        assert_eq!(decision.step, Step::Rest, "{}", decision.step);
+        self.cluster["status"] = json!(decision.status);
+        decision.status
+    }
+
+    fn annotate(&mut self, key: &str, value: &str) {
+        self.cluster["metadata"]["annotations"][key] = json!(value);
+    }
+
+    fn delete(&mut self) {
+        self.cluster["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    }
+
+    fn operation(&mut self, change: Value) {
+        let operation = &mut self.shoot.as_mut().unwrap()["status"]["lastOperation"];
+        operation.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+    }
+}
+
+fn provisioned(status: &ClusterStatus) -> (ConditionStatus, &str) {
+    let condition = crate::condition::find(&status.conditions, "ClusterProvisioned").unwrap();
+    (condition.status, condition.reason.as_str())
+}
+
+#[test]
+fn the_finalizer_comes_before_anything_else() {
+    let mut world = World::new();
+    world.cluster["metadata"]["finalizers"] = json!([]);
+    assert_eq!(world.decide().step, Step::Hold);
+}
+
+#[test]
+fn the_request_says_what_the_rules_need() {
+    let Step::Ask(request) = World::new().decide().step else { panic!() };
+    assert_eq!(request.metadata.name.as_deref(), Some("example-0123abcd"));
+    assert_eq!(request.metadata.finalizers.as_deref(), Some(&["allotment.dev/cluster".to_owned()][..]));
+    let spec = json!(request.spec);
+    assert_eq!(spec["plan"], "aws");
+    assert_eq!(spec["platformRegion"], "cf-eu10");
+    assert_eq!(spec["hyperscalerRegion"], "eu-central-1");
+    assert_eq!(spec["subscriptionSelector"], "globalaccount:t-1");
+    let labels = request.metadata.labels.unwrap();
+    assert!(labels.contains_key("plan") && !labels.contains_key("other"));
+}
+
+#[test]
+fn what_cannot_be_made_asks_for_nothing() {
+    let mut world = World::new();
+    world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.huge");
+    let status = world.rest();
+    assert_eq!(provisioned(&status), (ConditionStatus::False, "Invalid"));
+    let message = &status.conditions[0].message;
+    assert!(
+        message.contains("spec.infrastructure.machineType") && message.contains("m5.xlarge"),
+        "{message}"
+    );
+}
+
+#[test]
+fn who_waits_for_an_account_says_so() {
+    let mut world = World::bound();
+    let message = "no free account in pool aws; place 2 in the queue";
+    world.request.as_mut().unwrap()["status"] = json!({"phase": "Waiting", "conditions": [{
+        "type": "Ready", "status": "False", "reason": "Exhausted", "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]});
+    let status = world.rest();
+    assert_eq!(status.phase, Some(ClusterPhase::Waiting));
+    assert_eq!(provisioned(&status), (ConditionStatus::False, "WaitingForAccount"));
+    assert!(status.conditions.iter().all(|condition| condition.message == message));
+}
+
+#[test]
+fn a_request_of_somebody_else_is_not_used() {
+    let mut world = World::bound();
+    world.request.as_mut().unwrap()["metadata"]["ownerReferences"][0]["uid"] = json!("another");
+    let status = world.rest();
+    assert_eq!(provisioned(&status).1, "NameTaken");
+}
+
+#[test]
+fn a_shoot_is_made_only_after_a_live_look() {
+    let mut world = World::bound();
+    assert_eq!(world.decide().step, Step::LookLive);
+    world.is_live = true;
+    let Step::Create(apply) = world.decide().step else { panic!() };
+    assert_eq!(apply.binding, "account-1");
+    assert_eq!(apply.shoot["metadata"]["labels"][label::SUBSCRIPTION_REQUEST], "of-the-request");
+    assert!(apply.shoot["metadata"].get("uid").is_none());
+}
+
+#[test]
+fn no_shoot_is_made_for_a_request_that_is_deleted() {
+    let mut world = World::bound();
+    world.is_live = true;
+    world.request.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert_eq!(provisioned(&world.rest()).1, "NoAccount");
+}
+
+#[test]
+fn it_is_ready_when_everything_holds_and_a_second_look_changes_nothing() {
+    let mut world = World::bound();
+    world.is_live = true;
+    world.create();
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Creating));
+    world.finish();
+    let complete = world.shoot.clone();
+    for (pointer, value) in [
+        ("/status/observedGeneration", json!(0)),
+        ("/status/lastOperation/state", json!("Processing")),
+        ("/status/conditions/0/status", json!("Progressing")),
+        ("/status/advertisedAddresses", json!([])),
+    ] {
+        *world.shoot.as_mut().unwrap().pointer_mut(pointer).unwrap() = value;
+        let status = world.rest();
+        assert_eq!(provisioned(&status).0, ConditionStatus::False, "{pointer}");
+        assert_eq!(status.phase, Some(ClusterPhase::Creating), "{pointer}");
+        world.shoot.clone_from(&complete);
+    }
+    let status = world.rest();
+    assert_eq!(provisioned(&status), (ConditionStatus::True, "Ready"));
+    assert_eq!(status.phase, Some(ClusterPhase::Ready));
+    assert_eq!(status.api_server.as_deref(), Some("https://e"));
+    assert_eq!(status.shoot_uid.as_deref(), Some("of-the-shoot"));
+    world.now = "2026-01-02T00:00:00Z".parse().unwrap();
+    assert_eq!(world.rest(), status);
+}
+
+#[test]
+fn ready_is_an_observation_and_no_latch() {
+    let mut world = World::ready();
+    world.shoot.as_mut().unwrap()["status"]["conditions"][1]["status"] = json!("Progressing");
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Ready));
+    world.shoot.as_mut().unwrap()["status"]["conditions"][1]["status"] = json!("False");
+    let status = world.rest();
+    assert_eq!(status.phase, Some(ClusterPhase::Unhealthy));
+    assert!(status.conditions.iter().any(|condition| condition.message.contains("EveryNodeReady")));
+}
+
+#[test]
+fn a_changed_cluster_is_applied_at_once_and_a_changed_configuration_in_its_turn() {
+    let mut world = World::ready();
+    world.has_turn = false;
+    world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.xlarge");
+    let decision = world.decide();
+    assert!(decision.waits_for_turn && decision.step == Step::Rest, "nobody asked for it");
+    assert_eq!(decision.status.phase, Some(ClusterPhase::Ready));
+    world.has_turn = true;
+    assert!(matches!(world.decide().step, Step::Update(apply) if apply.takes_turn));
+    world.has_turn = false;
+    world.cluster["metadata"]["generation"] = json!(2);
+    let Step::Update(apply) = world.decide().step else { panic!() };
+    assert!(!apply.takes_turn);
+    assert_eq!(apply.shoot["metadata"]["uid"], "of-the-shoot");
+    assert_eq!(apply.shoot["metadata"]["resourceVersion"], "100");
+}
+
+#[test]
+fn what_the_garden_refuses_is_told_and_not_tried_at_once() {
+    let mut world = World::ready();
+    world.cluster["metadata"]["generation"] = json!(2);
+    world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.xlarge");
+    world.refusal = Some("no quota".to_owned());
+    let decision = world.decide();
+    assert_eq!(provisioned(&decision.status), (ConditionStatus::False, "Refused"));
+    assert!(decision.again.is_some());
+}
+
+#[test]
+fn a_missing_shoot_is_not_made_again_unless_asked_for() {
+    let mut world = World::ready();
+    world.shoot = None;
+    assert_eq!(world.decide().step, Step::LookLive);
+    world.is_live = true;
+    let status = world.rest();
+    assert_eq!(provisioned(&status).1, "ShootMissing");
+    world.annotate(annotation::RECREATE_SHOOT, "true");
+    world.create();
+    world.shoot.as_mut().unwrap()["metadata"]["uid"] = json!("of-the-second");
+    assert_eq!(world.rest().shoot_uid.as_deref(), Some("of-the-second"));
+    assert_eq!(world.decide().step, Step::Unmark(vec![annotation::RECREATE_SHOOT]));
+}
+
+#[test]
+fn another_shoot_in_the_place_of_ours_is_left_alone() {
+    let mut world = World::ready();
+    world.shoot.as_mut().unwrap()["metadata"]["uid"] = json!("of-another");
+    world.cluster["metadata"]["generation"] = json!(2);
+    world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.xlarge");
+    let status = world.rest();
+    assert_eq!(provisioned(&status).1, "ShootMissing");
+    assert_eq!(status.shoot_uid.as_deref(), Some("of-the-shoot"));
+}
+
+#[test]
+fn a_shoot_that_was_there_before_is_adopted_only_when_told_to() {
+    let mut world = World::ready();
+    world.cluster["status"] = Value::Null;
+    world.shoot.as_mut().unwrap()["metadata"]["labels"] = json!({});
+    assert_eq!(provisioned(&world.decide().status).1, "ShootTaken");
+    world.annotate(annotation::ADOPT_SHOOT, "of-the-shoot");
+    assert!(matches!(world.decide().step, Step::Update(_)));
+    world.request.as_mut().unwrap()["status"]["gardenerSecretName"] = json!("account-2");
+    assert_eq!(provisioned(&world.decide().status).1, "OtherAccount");
+}
+
+#[test]
+fn what_gardener_gave_up_is_retried_by_class() {
+    let mut world = World::ready();
+    world.operation(json!({"state": "Failed", "type": "Reconcile"}));
+    world.shoot.as_mut().unwrap()["status"]["lastErrors"] =
+        json!([{"description": "no quota", "codes": ["ERR_INFRA_QUOTA_EXCEEDED"]}]);
+    let decision = world.decide();
+    assert_eq!(provisioned(&decision.status), (ConditionStatus::False, "ShootFailed"));
+    assert_eq!(decision.again, Some(Duration::from_mins(15)));
+    world.now = "2026-01-01T00:15:00Z".parse().unwrap();
+    let decision = world.decide();
+    assert_eq!((decision.step, decision.status.retries), (Step::Retry, Some(1)));
+    world.shoot.as_mut().unwrap()["status"]["lastErrors"] =
+        json!([{"description": "bad", "codes": ["ERR_CONFIGURATION_PROBLEM"]}]);
+    let decision = world.decide();
+    assert_eq!((decision.step, decision.again), (Step::Rest, None), "only another spec helps");
+}
+
+#[test]
+fn administrators_are_applied_when_it_is_ready_and_when_they_change() {
+    let mut world = World::ready();
+    world.cluster["spec"]["administrators"] = json!(["b", "a", "b"]);
+    assert_eq!(world.decide().step, Step::Administrate(vec!["a".to_owned(), "b".to_owned()]));
+    world.administrators = Some(Err("no answer".to_owned()));
+    let decision = world.decide();
+    assert!(decision.again.is_some() && decision.status.administrators.is_empty());
+    world.administrators = Some(Ok(()));
+    assert_eq!(world.rest().administrators, ["a", "b"]);
+    world.administrators = None;
+    assert_eq!(world.decide().step, Step::Rest);
+    world.cluster["spec"]["administrators"] = json!([]);
+    assert_eq!(world.decide().step, Step::Administrate(Vec::new()));
+}
+
+#[test]
+fn a_paused_cluster_is_left_alone() {
+    let mut world = World::ready();
+    world.annotate(annotation::PAUSE, "true");
+    world.cluster["metadata"]["generation"] = json!(2);
+    world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.xlarge");
+    let status = world.rest();
+    assert!(status.conditions.iter().any(|condition| condition.message.contains("paused")));
+    assert_eq!(world.rest(), status);
+}
+
+#[test]
+fn deletion_confirms_waits_gives_back_and_lets_go() {
+    let mut world = World::ready();
+    world.delete();
+    assert_eq!(world.decide().step, Step::ConfirmDeletion);
+    world.shoot.as_mut().unwrap()["metadata"]["annotations"][CONFIRM_DELETION] = json!("true");
+    assert_eq!(world.decide().step, Step::DeleteShoot);
+    world.refusal = Some("a second person has to agree".to_owned());
+    assert_eq!(provisioned(&world.rest()).1, "DeletionRefused");
+    world.refusal = None;
+    world.shoot.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    world.operation(
+        json!({"type": "Delete", "state": "Processing", "progress": 30, "description": "taking it away"}),
+    );
+    let status = world.rest();
+    assert_eq!((status.phase, status.progress), (Some(ClusterPhase::Deleting), Some(30)));
+    world.shoot = None;
+    assert_eq!(world.decide().step, Step::LookLive);
+    world.is_live = true;
+    assert_eq!(world.decide().step, Step::GiveBack);
+    world.request = None;
+    assert_eq!(world.decide().step, Step::LetGo);
+}
+
+#[test]
+fn what_carries_our_request_goes_with_the_cluster_whatever_its_uid() {
+    let mut world = World::ready();
+    world.shoot.as_mut().unwrap()["metadata"]["uid"] = json!("of-another");
+    world.delete();
+    assert_eq!(world.decide().step, Step::ConfirmDeletion);
+    world.shoot.as_mut().unwrap()["metadata"]["labels"] = json!({});
+    world.is_live = true;
+    assert_eq!(world.decide().step, Step::GiveBack, "it is somebody else's");
+}
+
+#[test]
+fn news_are_told_once() {
+    let mut world = World::bound();
+    world.is_live = true;
+    let before = world.decide().status;
+    world.create();
+    let created = world.rest();
+    let reasons = |before: &ClusterStatus, after: &ClusterStatus| -> Vec<&'static str> {
+        news(Some(before), after).into_iter().map(|news| news.reason).collect()
+    };
+    assert_eq!(reasons(&before, &created), ["ShootCreated"]);
+    world.finish();
+    let ready = world.rest();
+    assert_eq!(reasons(&created, &ready), ["ShootReady"]);
+    assert!(reasons(&ready, &ready).is_empty());
+}
+
+#[test]
+fn a_phase_of_the_request_is_what_it_takes() {
+    let mut world = World::bound();
+    world.is_live = true;
+    world.request.as_mut().unwrap()["status"]["phase"] = json!(SubscriptionPhase::Pending);
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Waiting));
+}

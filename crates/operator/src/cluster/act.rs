@@ -1,0 +1,465 @@
+//! The steps: every call that changes something. Writes carry the version, and where an object could be another one by now
+//! the UID, that they were decided on.
+
+use super::{
+    Trouble,
+    look::{Next, Scene},
+    run::Inner,
+};
+use crate::{
+    runtime::call::{CallError, call},
+    target::{self, Key},
+};
+use allotment_api::{
+    gardener::{
+        CredentialsBinding, Shoot,
+        names::{CONFIRM_DELETION, OPERATION},
+    },
+    kyma::{Cluster, ClusterStatus, SubscriptionPhase, SubscriptionRequest},
+    names::{FIELD_MANAGER, finalizer, label},
+};
+use allotment_core::{
+    access::administrators::Owner,
+    cluster::{
+        flow::{Apply, Decision, Standing, Step, request_name},
+        shoot_name,
+    },
+};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api, Resource, ResourceExt,
+    api::{
+        DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions,
+        ValidationDirective,
+    },
+};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep};
+
+/// The garden learns of a ConfigMap by watching, and refuses a Shoot that refers to one that it has not seen.
+const CONFIG_MAP_SEEN: Duration = Duration::from_secs(5);
+
+impl Inner {
+    /// Takes a step, and puts what came of it on the scene.
+    pub(super) async fn act(&self, scene: &mut Scene, decision: &Decision) -> Result<Next, Trouble> {
+        match &decision.step {
+            Step::Hold => self.hold(scene).await?,
+            Step::Ask(request) => self.ask(scene, request).await?,
+            Step::LookLive => self.look_live(scene).await?,
+            Step::Create(apply) => {
+                self.check_account(scene, &apply.binding).await?;
+                self.apply(scene, apply).await?;
+            }
+            Step::Update(apply) => {
+                let pace = scene.clusters.rollout.clusters_per_minute;
+                if apply.takes_turn && !self.rollout().take(&scene.name, pace, Instant::now()) {
+                    // Somebody else has just taken it.
+                    scene.has_turn = false;
+                } else {
+                    self.apply(scene, apply).await?;
+                }
+            }
+            Step::Retry => {
+                self.publish(scene, &decision.status).await?;
+                self.annotate_shoot(scene, OPERATION, "retry").await?;
+                return Ok(Next::Nothing);
+            }
+            Step::Unmark(names) => {
+                let gone: serde_json::Map<String, Value> =
+                    names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();
+                self.patch_cluster(scene, json!({ "annotations": gone })).await?;
+            }
+            Step::Administrate(users) => self.administrate(scene, users).await,
+            Step::Check => self.check(scene).await,
+            Step::ConfirmDeletion => self.annotate_shoot(scene, CONFIRM_DELETION, "true").await?,
+            Step::DeleteShoot => self.delete_shoot(scene).await?,
+            Step::GiveBack => return self.give_back(scene).await,
+            Step::LetGo => return self.let_go(scene).await,
+            Step::Rest => return Ok(Next::Publish),
+        }
+        Ok(Next::Decide)
+    }
+
+    async fn hold(&self, scene: &mut Scene) -> Result<(), Trouble> {
+        let mut finalizers = scene.cluster.finalizers().to_vec();
+        finalizers.push(finalizer::CLUSTER.to_owned());
+        self.patch_cluster(scene, json!({ "finalizers": finalizers })).await
+    }
+
+    async fn ask(&self, scene: &mut Scene, request: &SubscriptionRequest) -> Result<(), Trouble> {
+        let (api, name) = (self.requests(scene), request.name_any());
+        let params = PostParams::default();
+        let made = call(|| format!("create SubscriptionRequest {name}"), api.create(&params, request)).await;
+        let request = match made {
+            // It may be somebody else's; the next decision says so.
+            Err(error) if error.is_already_there() => {
+                call(|| format!("read SubscriptionRequest {name}"), api.get(&name)).await?
+            }
+            made => made?,
+        };
+        self.index().learn_request(request.clone());
+        scene.request = Some(Arc::new(request));
+        Ok(())
+    }
+
+    async fn look_live(&self, scene: &mut Scene) -> Result<(), Trouble> {
+        scene.is_live = true;
+        let Ok(name) = shoot_name(&scene.cluster, &self.settings.project) else { return Ok(()) };
+        let api: Api<Shoot> = self.in_the_garden();
+        let found = call(|| format!("read Shoot {name}"), api.get_opt(&name)).await?;
+        scene.shoot = found.map(Arc::new);
+        Ok(())
+    }
+
+    /// The last look before a Shoot is made: the request still stands, and the account is still the tenant's.
+    async fn check_account(&self, scene: &mut Scene, binding: &str) -> Result<(), Trouble> {
+        let trouble = |why| Trouble::Account { binding: binding.to_owned(), why };
+        let (api, name) = (self.requests(scene), request_name(&scene.cluster));
+        let request = call(|| format!("read SubscriptionRequest {name}"), api.get_opt(&name)).await?;
+        let Some(request) = request else { return Err(trouble("its SubscriptionRequest is gone")) };
+        let known = scene.request.as_ref().and_then(|request| request.uid());
+        let status = request.status.as_ref();
+        let is_bound = status.and_then(|status| status.phase) == Some(SubscriptionPhase::Bound)
+            && status.and_then(|status| status.gardener_secret_name.as_deref()) == Some(binding);
+        if request.uid() != known || request.metadata.deletion_timestamp.is_some() || !is_bound {
+            self.index().learn_request(request);
+            return Err(trouble("its SubscriptionRequest has changed"));
+        }
+        let bindings: Api<CredentialsBinding> = self.in_the_garden();
+        let found = bindings.get_metadata_opt(binding);
+        let found = call(|| format!("read CredentialsBinding {binding}"), found).await?;
+        let Some(found) = found else { return Err(trouble("its CredentialsBinding is gone")) };
+        let labels = found.labels();
+        if labels.get(&self.settings.labels.dirty).is_some_and(|dirty| dirty == "true") {
+            return Err(trouble("it is dirty"));
+        }
+        let tenant = status.and_then(|status| status.tenant_name.as_ref());
+        // Where the pool is made of Secrets the labels are there, and the CredentialsBinding has none.
+        let holder = labels.get(&self.settings.labels.tenant_name);
+        match (tenant, holder) {
+            (Some(tenant), Some(holder)) if tenant != holder => Err(trouble("another tenant holds it")),
+            _ => Ok(()),
+        }
+    }
+
+    async fn apply(&self, scene: &mut Scene, apply: &Apply) -> Result<(), Trouble> {
+        let used = authentication_of(scene.shoot.as_deref());
+        let wanted = apply.authentication.as_ref().map(|authentication| authentication.name.clone());
+        if let Some(authentication) = apply.authentication.as_ref().filter(|_| used != wanted) {
+            let (maps, name) = (self.in_the_garden::<ConfigMap>(), &authentication.name);
+            let map = Patch::Apply(authentication.config_map(&self.settings.garden_namespace));
+            call(|| format!("apply ConfigMap {name}"), maps.patch(name, &applying(), &map)).await?;
+        }
+        match self.apply_shoot(scene, apply, used != wanted).await {
+            Ok(shoot) => {
+                self.index().learn_shoot(shoot.clone());
+                scene.shoot = Some(Arc::new(shoot));
+                scene.is_live = true;
+            }
+            Err(error) => {
+                let refusal = refusal(&error);
+                scene.refusal = Some(refusal.ok_or(error)?);
+                return Ok(());
+            }
+        }
+        if used.is_some() && used != wanted {
+            self.remove_config_maps(scene, wanted.as_deref()).await?;
+        }
+        Ok(())
+    }
+
+    async fn apply_shoot(&self, scene: &Scene, apply: &Apply, is_map_new: bool) -> Result<Shoot, CallError> {
+        let api: Api<Shoot> = self.in_the_garden();
+        let name = apply.shoot["metadata"]["name"].as_str().unwrap_or_default();
+        let patience = Instant::now() + CONFIG_MAP_SEEN;
+        loop {
+            let patch = Patch::Apply(&apply.shoot);
+            let applied = call(|| format!("apply Shoot {name}"), api.patch(name, &applying(), &patch)).await;
+            match applied {
+                Err(error)
+                    if is_map_new
+                        && apply.authentication.is_some()
+                        && refusal(&error).is_some_and(|why| why.contains("not found"))
+                        && Instant::now() < patience =>
+                {
+                    tracing::debug!(cluster = %scene.name, %error, "the garden has not seen the ConfigMap yet");
+                    sleep(Duration::from_millis(100)).await;
+                }
+                applied => return applied,
+            }
+        }
+    }
+
+    /// Removes the ConfigMaps of this Cluster's request, but for the one that is used.
+    async fn remove_config_maps(&self, scene: &Scene, used: Option<&str>) -> Result<(), Trouble> {
+        let Some(uid) = scene.request.as_ref().and_then(|request| request.uid()) else { return Ok(()) };
+        let maps: Api<ConfigMap> = self.in_the_garden();
+        let params = ListParams::default().labels(&format!("{}={uid}", label::SUBSCRIPTION_REQUEST));
+        let found =
+            call(|| format!("look for the ConfigMaps of request {uid}"), maps.list_metadata(&params)).await?;
+        for map in found.items.iter().filter(|map| used != Some(map.name_any().as_str())) {
+            let (name, params) = (map.name_any(), DeleteParams::default());
+            match call(|| format!("delete ConfigMap {name}"), maps.delete(&name, &params)).await {
+                Err(error) if error.is_not_found() => (),
+                result => drop(result?),
+            }
+        }
+        Ok(())
+    }
+
+    async fn annotate_shoot(&self, scene: &mut Scene, key: &str, value: &str) -> Result<(), Trouble> {
+        let Some(shoot) = &scene.shoot else { return Ok(()) };
+        let mut metadata = identity(&shoot.metadata);
+        metadata["annotations"] = json!({ key: value });
+        let (api, name) = (self.in_the_garden::<Shoot>(), shoot.name_any());
+        let (params, patch) = (PatchParams::default(), json!({ "metadata": metadata }));
+        let patch = Patch::Merge(&patch);
+        let patched =
+            call(|| format!("annotate Shoot {name} with {key}"), api.patch(&name, &params, &patch)).await;
+        let patched = match patched {
+            Err(error) if error.is_not_found() => None,
+            patched => Some(patched?),
+        };
+        if let Some(shoot) = &patched {
+            self.index().learn_shoot(shoot.clone());
+        }
+        scene.is_live = true;
+        scene.shoot = patched.map(Arc::new);
+        Ok(())
+    }
+
+    async fn delete_shoot(&self, scene: &mut Scene) -> Result<(), Trouble> {
+        let Some(shoot) = &scene.shoot else { return Ok(()) };
+        let (api, name) = (self.in_the_garden::<Shoot>(), shoot.name_any());
+        let only_this = Preconditions { uid: shoot.uid(), resource_version: None };
+        let params = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default() };
+        let left = match call(|| format!("delete Shoot {name}"), api.delete(&name, &params)).await {
+            Ok(answer) => answer.left(),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => {
+                scene.refusal = Some(refusal(&error).ok_or(error)?);
+                return Ok(());
+            }
+        };
+        scene.is_live = true;
+        // Without a finalizer it is gone at once, though the answer shows it once more.
+        scene.shoot = left.filter(|left| !left.finalizers().is_empty()).map(Arc::new);
+        match &scene.shoot {
+            Some(ending) => drop(self.index().learn_shoot((**ending).clone())),
+            None => drop(self.index().forget_shoot(&name)),
+        }
+        Ok(())
+    }
+
+    /// The Shoot is gone: nothing holds the account any more.
+    async fn give_back(&self, scene: &mut Scene) -> Result<Next, Trouble> {
+        let Some(request) = scene.request.clone() else { return Ok(Next::Decide) };
+        let is_held = request.finalizers().iter().any(|name| name == finalizer::CLUSTER);
+        if !is_held && request.metadata.deletion_timestamp.is_some() {
+            return Ok(Next::Publish);
+        }
+        self.remove_config_maps(scene, None).await?;
+        self.let_request_go(&request).await?;
+        Ok(Next::Publish)
+    }
+
+    /// Deletes a request, and takes our finalizer off it.
+    pub(super) async fn let_request_go(&self, request: &SubscriptionRequest) -> Result<(), Trouble> {
+        let name = request.name_any();
+        let api: Api<SubscriptionRequest> =
+            Api::namespaced(self.control_plane.clone(), &request.namespace().unwrap_or_default());
+        let mut request = request.clone();
+        if request.metadata.deletion_timestamp.is_none() {
+            let only_this = Preconditions { uid: request.uid(), resource_version: None };
+            let params = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default() };
+            match call(|| format!("delete SubscriptionRequest {name}"), api.delete(&name, &params)).await {
+                Err(error) if error.is_not_found() => return Ok(()),
+                answer => match answer?.left() {
+                    Some(ending) => request = ending,
+                    None => return Ok(()),
+                },
+            }
+        }
+        let finalizers: Vec<&String> =
+            request.finalizers().iter().filter(|name| *name != finalizer::CLUSTER).collect();
+        if finalizers.len() == request.finalizers().len() {
+            return Ok(());
+        }
+        let mut metadata = identity(&request.metadata);
+        metadata["finalizers"] = json!(finalizers);
+        let (params, patch) = (PatchParams::default(), json!({ "metadata": metadata }));
+        let patch = Patch::Merge(&patch);
+        let written = api.patch(&name, &params, &patch);
+        match call(|| format!("write the finalizers of SubscriptionRequest {name}"), written).await {
+            Err(error) if error.is_not_found() => (),
+            written => drop(self.index().learn_request(written?)),
+        }
+        Ok(())
+    }
+
+    /// The last look before the Cluster goes: a request that the cache has not seen would be left behind.
+    async fn let_go(&self, scene: &mut Scene) -> Result<Next, Trouble> {
+        if scene.cluster.spec.byoc.is_none() {
+            let (api, name) = (self.requests(scene), request_name(&scene.cluster));
+            let request = call(|| format!("read SubscriptionRequest {name}"), api.get_opt(&name)).await?;
+            let own = request.filter(|request| {
+                request
+                    .owner_references()
+                    .iter()
+                    .any(|owner| Some(&owner.uid) == scene.cluster.uid().as_ref())
+            });
+            if let Some(own) = own {
+                self.index().learn_request(own.clone());
+                scene.request = Some(Arc::new(own));
+                return Ok(Next::Decide);
+            }
+        }
+        let finalizers: Vec<&String> =
+            scene.cluster.finalizers().iter().filter(|name| *name != finalizer::CLUSTER).collect();
+        match self.patch_cluster(scene, json!({ "finalizers": finalizers })).await {
+            Err(Trouble::Call(error)) if error.is_not_found() => (),
+            result => result?,
+        }
+        tracing::info!(cluster = %scene.name, "gone");
+        Ok(Next::Nothing)
+    }
+
+    async fn administrate(&self, scene: &mut Scene, users: &[String]) {
+        let applied = match self.targets.reach(&key_of(scene)).await {
+            Ok(reached) => {
+                let owner = Owner::new(&scene.name.namespace, &scene.name.name);
+                target::administrators::apply(&reached, &owner, users).await.map(drop)
+            }
+            Err(trouble) => Err(trouble),
+        };
+        if let Err(trouble) = &applied {
+            self.targets.forget(&key_of(scene));
+            tracing::warn!(cluster = %scene.name, %trouble, "cannot look into the cluster");
+        } else {
+            let standing = scene.standing.clone().and_then(Result::ok);
+            self.has_looked_into(scene, standing);
+        }
+        scene.administrators = Some(applied.map_err(|trouble| trouble.to_string()));
+    }
+
+    async fn check(&self, scene: &mut Scene) {
+        // Somebody may have put another kubeconfig into the Secret.
+        self.targets.forget(&key_of(scene));
+        let standing = match self.targets.reach(&key_of(scene)).await {
+            Ok(reached) => target::check(&reached).await.map(|found| standing(found, &reached)),
+            Err(trouble) => Err(trouble),
+        };
+        if let Ok(standing) = &standing {
+            self.has_looked_into(scene, Some(standing.clone()));
+        }
+        scene.standing = Some(standing.map_err(|trouble| trouble.to_string()));
+    }
+
+    /// Writes the status, if it is another one.
+    pub(super) async fn write_status(
+        &self,
+        cluster: &Cluster,
+        status: &ClusterStatus,
+    ) -> Result<Option<Cluster>, Trouble> {
+        if cluster.status.as_ref() == Some(status) {
+            return Ok(None);
+        }
+        let mut fields = json!(status);
+        // A merge patch takes away only what it names.
+        if let Some(Value::Object(before)) = cluster.status.as_ref().map(|status| json!(status)) {
+            for gone in before
+                .into_iter()
+                .map(|(name, _)| name)
+                .filter(|name| fields.get(name).is_none())
+                .collect::<Vec<_>>()
+            {
+                fields[gone] = Value::Null;
+            }
+        }
+        let patch = json!({ "metadata": identity(&cluster.metadata), "status": fields });
+        let (api, name) = (self.clusters_in(cluster), cluster.name_any());
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        let written =
+            call(|| format!("write the status of Cluster {name}"), api.patch_status(&name, &params, &patch))
+                .await?;
+        self.index().learn_cluster(written.clone());
+        Ok(Some(written))
+    }
+
+    async fn patch_cluster(&self, scene: &mut Scene, change: Value) -> Result<(), Trouble> {
+        let mut metadata = identity(&scene.cluster.metadata);
+        if let (Some(all), Value::Object(change)) = (metadata.as_object_mut(), change) {
+            all.extend(change);
+        }
+        let patch = json!({ "metadata": metadata });
+        let (api, name) = (self.clusters_in(&scene.cluster), scene.cluster.name_any());
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        let written =
+            call(|| format!("change the metadata of Cluster {name}"), api.patch(&name, &params, &patch))
+                .await?;
+        self.index().learn_cluster(written.clone());
+        scene.cluster = Arc::new(written);
+        Ok(())
+    }
+
+    fn clusters_in(&self, cluster: &Cluster) -> Api<Cluster> {
+        Api::namespaced(self.control_plane.clone(), &cluster.namespace().unwrap_or_default())
+    }
+
+    fn requests(&self, scene: &Scene) -> Api<SubscriptionRequest> {
+        Api::namespaced(self.control_plane.clone(), &scene.name.namespace)
+    }
+
+    pub(super) fn in_the_garden<K>(&self) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
+    {
+        Api::namespaced(self.garden.clone(), &self.settings.garden_namespace)
+    }
+}
+
+/// The way into a cluster.
+fn key_of(scene: &Scene) -> Key {
+    match &scene.cluster.spec.byoc {
+        Some(byoc) => Key::byoc(&scene.name.namespace, &byoc.kubeconfig_secret_ref),
+        None => {
+            let shoot = scene.shoot.as_deref();
+            let part = |part: Option<String>| part.unwrap_or_default();
+            Key::shoot(part(shoot.map(ResourceExt::name_any)), part(shoot.and_then(ResourceExt::uid)))
+        }
+    }
+}
+
+fn standing(found: target::Standing, reached: &target::Reached) -> Standing {
+    let target::Standing { version, user, is_admin } = found;
+    let user = user.unwrap_or_else(|| "the user of the kubeconfig".to_owned());
+    Standing { server: reached.server.clone(), version, user, is_admin }
+}
+
+fn authentication_of(shoot: Option<&Shoot>) -> Option<String> {
+    let server = shoot?.spec.kubernetes.kube_api_server.as_ref()?;
+    Some(server.structured_authentication.as_ref()?.config_map_name.clone())
+}
+
+/// What the garden has against it, if that is why it failed. Its codes do not tell who may from what is wrong.
+fn refusal(error: &CallError) -> Option<String> {
+    match error.code() {
+        Some(400 | 403 | 422) => Some(error.to_string()),
+        _ => None,
+    }
+}
+
+fn applying() -> PatchParams {
+    PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        field_validation: Some(ValidationDirective::Strict),
+        force: true,
+        ..PatchParams::default()
+    }
+}
+
+/// What makes a write conditional on the object being this one, and as it was.
+fn identity(metadata: &ObjectMeta) -> Value {
+    json!({ "uid": metadata.uid, "resourceVersion": metadata.resource_version })
+}

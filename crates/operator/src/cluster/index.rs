@@ -1,0 +1,284 @@
+//! What is known of Clusters and what belongs to them, kept in memory from watches.
+
+use super::Task;
+use crate::runtime::kept::{Kept, is_older};
+use allotment_api::{
+    gardener::{CloudProfileSpec, Shoot},
+    kyma::{Cluster, SubscriptionRequest},
+    names::{annotation, finalizer},
+};
+use allotment_core::cluster::{CloudProfileKind, Clusters, flow::request_name};
+use kube::{ResourceExt, api::ObjectMeta};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+/// An object in the control plane, by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClusterName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl ClusterName {
+    pub(super) fn of(metadata: &ObjectMeta) -> Self {
+        let part = |part: &Option<String>| part.clone().unwrap_or_default();
+        Self { namespace: part(&metadata.namespace), name: part(&metadata.name) }
+    }
+}
+
+impl fmt::Display for ClusterName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// The kinds that are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Followed {
+    Clusters,
+    Requests,
+    Shoots,
+    Profiles,
+    NamespacedProfiles,
+}
+
+type ProfileName = (bool, String);
+
+/// What is known.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    clusters: Kept<ClusterName, Arc<Cluster>>,
+    requests: Kept<ClusterName, Arc<SubscriptionRequest>>,
+    shoots: Kept<String, Arc<Shoot>>,
+    profiles: Kept<ProfileName, Arc<CloudProfileSpec>>,
+    /// Only followed where the configuration names one.
+    namespaced_profiles: Kept<ProfileName, Arc<CloudProfileSpec>>,
+    follows_namespaced: bool,
+    /// Clusters that their tenants brought, by the Secret with the kubeconfig.
+    brought: BTreeMap<ClusterName, BTreeSet<ClusterName>>,
+}
+
+impl Index {
+    pub(super) fn new(follows_namespaced: bool) -> Self {
+        Self { follows_namespaced, ..Self::default() }
+    }
+
+    /// Whether every kind has been listed once.
+    pub(super) fn is_complete(&self) -> bool {
+        self.clusters.is_listed()
+            && self.requests.is_listed()
+            && self.shoots.is_listed()
+            && self.profiles.is_listed()
+            && (!self.follows_namespaced || self.namespaced_profiles.is_listed())
+    }
+
+    pub(super) fn cluster(&self, name: &ClusterName) -> Option<Arc<Cluster>> {
+        self.clusters.get(name).cloned()
+    }
+
+    pub(super) fn request(&self, name: &ClusterName) -> Option<Arc<SubscriptionRequest>> {
+        self.requests.get(name).cloned()
+    }
+
+    pub(super) fn request_of(&self, cluster: &Cluster) -> Option<Arc<SubscriptionRequest>> {
+        let namespace = cluster.namespace().unwrap_or_default();
+        self.request(&ClusterName { namespace, name: request_name(cluster) })
+    }
+
+    pub(super) fn shoot(&self, name: &str) -> Option<Arc<Shoot>> {
+        self.shoots.get(&name.to_owned()).cloned()
+    }
+
+    pub(super) fn profile_for(
+        &self,
+        cluster: &Cluster,
+        clusters: &Clusters,
+    ) -> Option<Arc<CloudProfileSpec>> {
+        let provider = cluster.spec.infrastructure.as_ref()?.provider;
+        let defaults = clusters.providers.get(&provider)?;
+        let is_namespaced = defaults.cloud_profile_kind == CloudProfileKind::NamespacedCloudProfile;
+        let kept = if is_namespaced { &self.namespaced_profiles } else { &self.profiles };
+        kept.get(&(is_namespaced, defaults.cloud_profile.clone())).cloned()
+    }
+
+    /// Namespaces with Secrets that Clusters point at.
+    pub(super) fn secret_namespaces(&self) -> BTreeSet<String> {
+        self.brought.keys().map(|secret| secret.namespace.clone()).collect()
+    }
+
+    /// The Clusters that point at a Secret.
+    pub(super) fn brought_by(&self, secret: &ClusterName) -> impl Iterator<Item = &ClusterName> {
+        self.brought.get(secret).into_iter().flatten()
+    }
+
+    /// A list begins.
+    pub(super) fn restart(&mut self, what: Followed) {
+        match what {
+            Followed::Clusters => self.clusters.restart(),
+            Followed::Requests => self.requests.restart(),
+            Followed::Shoots => self.shoots.restart(),
+            Followed::Profiles => self.profiles.restart(),
+            Followed::NamespacedProfiles => self.namespaced_profiles.restart(),
+        }
+    }
+
+    /// A list has ended: what it did not name is gone.
+    pub(super) fn listed(&mut self, what: Followed) -> Vec<Task> {
+        match what {
+            Followed::Clusters => {
+                let gone = self.clusters.missing().into_iter();
+                gone.flat_map(|name| self.forget_cluster(&name)).collect()
+            }
+            Followed::Requests => {
+                let gone = self.requests.missing().into_iter();
+                gone.flat_map(|name| self.forget_request(&name)).collect()
+            }
+            Followed::Shoots => {
+                let gone = self.shoots.missing().into_iter();
+                gone.flat_map(|name| self.forget_shoot(&name)).collect()
+            }
+            Followed::Profiles => {
+                self.profiles.missing().iter().for_each(|name| drop(self.profiles.remove(name)));
+                self.all_clusters()
+            }
+            Followed::NamespacedProfiles => {
+                let gone = self.namespaced_profiles.missing();
+                gone.iter().for_each(|name| drop(self.namespaced_profiles.remove(name)));
+                self.all_clusters()
+            }
+        }
+    }
+
+    pub(super) fn learn_cluster(&mut self, mut cluster: Cluster) -> Vec<Task> {
+        cluster.metadata.managed_fields = None;
+        let name = ClusterName::of(&cluster.metadata);
+        if self.clusters.current(&name).is_some_and(|known| is_older(&cluster.metadata, &known.metadata)) {
+            return Vec::new();
+        }
+        let secret = secret_of(&cluster);
+        let before = self.clusters.insert(name.clone(), Arc::new(cluster));
+        let secret_before = before.as_deref().and_then(secret_of);
+        if secret_before != secret {
+            self.forget_secret_of(&name, secret_before);
+            if let Some(secret) = secret {
+                self.brought.entry(secret).or_default().insert(name.clone());
+            }
+        }
+        vec![Task::Cluster(name)]
+    }
+
+    pub(super) fn forget_cluster(&mut self, name: &ClusterName) -> Vec<Task> {
+        let Some(gone) = self.clusters.remove(name) else { return Vec::new() };
+        self.forget_secret_of(name, secret_of(&gone));
+        let request = ClusterName { namespace: name.namespace.clone(), name: request_name(&gone) };
+        self.requests.get(&request).map(|_| Task::Orphan(request.clone())).into_iter().collect()
+    }
+
+    pub(super) fn learn_request(&mut self, mut request: SubscriptionRequest) -> Vec<Task> {
+        request.metadata.managed_fields = None;
+        let name = ClusterName::of(&request.metadata);
+        // What others ask for by themselves is none of our business.
+        let is_held = request.finalizers().iter().any(|name| name == finalizer::CLUSTER);
+        if !is_held && owner(&request).is_none() {
+            return Vec::new();
+        }
+        if self.requests.current(&name).is_some_and(|known| is_older(&request.metadata, &known.metadata)) {
+            return Vec::new();
+        }
+        let request = Arc::new(request);
+        self.requests.insert(name.clone(), request.clone());
+        vec![self.task_of(&request, name)]
+    }
+
+    pub(super) fn forget_request(&mut self, name: &ClusterName) -> Vec<Task> {
+        let Some(gone) = self.requests.remove(name) else { return Vec::new() };
+        owner(&gone).map(Task::Cluster).into_iter().collect()
+    }
+
+    pub(super) fn learn_shoot(&mut self, mut shoot: Shoot) -> Vec<Task> {
+        shoot.metadata.managed_fields = None;
+        let name = shoot.name_any();
+        if self.shoots.current(&name).is_some_and(|known| is_older(&shoot.metadata, &known.metadata)) {
+            return Vec::new();
+        }
+        let task = cluster_of(&shoot).map(Task::Cluster);
+        self.shoots.insert(name, Arc::new(shoot));
+        task.into_iter().collect()
+    }
+
+    pub(super) fn forget_shoot(&mut self, name: &str) -> Vec<Task> {
+        let gone = self.shoots.remove(&name.to_owned());
+        gone.and_then(|gone| cluster_of(&gone)).map(Task::Cluster).into_iter().collect()
+    }
+
+    pub(super) fn learn_profile(
+        &mut self,
+        is_namespaced: bool,
+        name: String,
+        spec: CloudProfileSpec,
+    ) -> Vec<Task> {
+        let kept = if is_namespaced { &mut self.namespaced_profiles } else { &mut self.profiles };
+        let key = (is_namespaced, name);
+        if kept.current(&key).is_some_and(|known| **known == spec) {
+            return Vec::new();
+        }
+        kept.insert(key, Arc::new(spec));
+        self.all_clusters()
+    }
+
+    pub(super) fn forget_profile(&mut self, is_namespaced: bool, name: String) -> Vec<Task> {
+        let kept = if is_namespaced { &mut self.namespaced_profiles } else { &mut self.profiles };
+        kept.remove(&(is_namespaced, name));
+        self.all_clusters()
+    }
+
+    pub(super) fn all_clusters(&self) -> Vec<Task> {
+        self.clusters.iter().map(|(name, _)| Task::Cluster(name.clone())).collect()
+    }
+
+    /// Requests of ours whose Cluster is not there.
+    pub(super) fn orphans(&self) -> Vec<Task> {
+        let tasks = self.requests.iter().map(|(name, request)| self.task_of(request, name.clone()));
+        tasks.filter(|task| matches!(task, Task::Orphan(_))).collect()
+    }
+
+    /// What is to be looked at when a request changes.
+    fn task_of(&self, request: &SubscriptionRequest, name: ClusterName) -> Task {
+        let owner = owner(request).filter(|owner| {
+            self.clusters.get(owner).is_some_and(|cluster| request_name(cluster) == name.name)
+        });
+        owner.map_or(Task::Orphan(name), Task::Cluster)
+    }
+
+    fn forget_secret_of(&mut self, name: &ClusterName, secret: Option<ClusterName>) {
+        let Some(secret) = secret else { return };
+        if let Some(clusters) = self.brought.get_mut(&secret) {
+            clusters.remove(name);
+            if clusters.is_empty() {
+                self.brought.remove(&secret);
+            }
+        }
+    }
+}
+
+/// The Cluster that owns a request.
+pub(super) fn owner(request: &SubscriptionRequest) -> Option<ClusterName> {
+    let owner = request.owner_references().iter().find(|owner| owner.kind == "Cluster")?;
+    Some(ClusterName { namespace: request.namespace()?, name: owner.name.clone() })
+}
+
+fn secret_of(cluster: &Cluster) -> Option<ClusterName> {
+    let byoc = cluster.spec.byoc.as_ref()?;
+    let namespace = cluster.namespace().unwrap_or_default();
+    Some(ClusterName { namespace, name: byoc.kubeconfig_secret_ref.name.clone() })
+}
+
+fn cluster_of(shoot: &Shoot) -> Option<ClusterName> {
+    let (namespace, name) = shoot.annotations().get(annotation::CLUSTER)?.split_once('/')?;
+    Some(ClusterName { namespace: namespace.to_owned(), name: name.to_owned() })
+}

@@ -1,0 +1,214 @@
+//! One look at a Cluster.
+
+use super::{
+    ClusterName, Trouble,
+    rollout::Rollout,
+    run::{Inner, Insight},
+};
+use crate::runtime::{events::Tone, queue::Outcome};
+use allotment_api::{
+    gardener::{CloudProfileSpec, Shoot},
+    kyma::{Cluster, ClusterPhase, ClusterStatus, SubscriptionRequest},
+    names::annotation,
+};
+use allotment_core::cluster::{
+    Clusters,
+    flow::{self, Decision, Looked, Standing, View, decide},
+    shoot_name,
+};
+use kube::ResourceExt;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// The longest way through a look has nine steps.
+const STEPS: usize = 20;
+
+/// How often a cluster is looked into: what was changed there behind our back is put back within the hour.
+const INSIGHT: Duration = Duration::from_mins(30);
+
+/// Spread over this time, so that thousands are not looked into at once.
+const JITTER: Duration = Duration::from_mins(25);
+
+/// What is known of a Cluster and what belongs to it.
+pub(super) struct Scene {
+    pub(super) name: ClusterName,
+    pub(super) cluster: Arc<Cluster>,
+    pub(super) request: Option<Arc<SubscriptionRequest>>,
+    pub(super) shoot: Option<Arc<Shoot>>,
+    pub(super) is_live: bool,
+    pub(super) refusal: Option<String>,
+    pub(super) administrators: Option<Result<(), String>>,
+    pub(super) standing: Option<Result<Standing, String>>,
+    pub(super) is_due: bool,
+    pub(super) has_turn: bool,
+    pub(super) clusters: Arc<Clusters>,
+    profile: Option<Arc<CloudProfileSpec>>,
+}
+
+/// What comes after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The next decision.
+    Decide,
+    /// The status, and then nothing until something changes.
+    Publish,
+    /// Nothing: the Cluster is gone, or its status is written.
+    Nothing,
+}
+
+impl Inner {
+    pub(super) async fn look_at_cluster(&self, name: &ClusterName) -> Result<Outcome, Trouble> {
+        let Some(mut scene) = self.gather(name) else {
+            self.forget(name);
+            return Ok(Outcome::Done);
+        };
+        let mut last = None;
+        for _ in 0..STEPS {
+            let decision = decide(&self.view(&scene));
+            tracing::debug!(cluster = %name, step = %decision.step, "decided");
+            match Box::pin(self.act(&mut scene, &decision)).await? {
+                Next::Decide => last = Some(decision.step),
+                Next::Publish => {
+                    self.publish(&mut scene, &decision.status).await?;
+                    return Ok(self.outcome(&scene, &decision));
+                }
+                Next::Nothing => return Ok(self.outcome(&scene, &decision)),
+            }
+        }
+        Err(Trouble::Endless(last.map(|step| step.to_string()).unwrap_or_default()))
+    }
+
+    /// What the caches know.
+    fn gather(&self, name: &ClusterName) -> Option<Scene> {
+        let (index, clusters) = (self.index(), self.clusters());
+        let cluster = index.cluster(name)?;
+        let shoot_name = shoot_name(&cluster, &self.settings.project).ok();
+        let scene = Scene {
+            name: name.clone(),
+            request: index.request_of(&cluster),
+            shoot: shoot_name.and_then(|name| index.shoot(&name)),
+            is_live: false,
+            refusal: None,
+            administrators: None,
+            standing: None,
+            is_due: false,
+            has_turn: self.rollout().has_turn(name, Instant::now()),
+            profile: index.profile_for(&cluster, &clusters),
+            clusters,
+            cluster,
+        };
+        drop(index);
+        let Insight { next, standing } = self.insight(&scene);
+        let is_due =
+            Instant::now() >= next || scene.cluster.annotations().contains_key(annotation::RECONCILE);
+        let known = standing.or_else(|| written_standing(&scene.cluster));
+        let is_of_now = scene
+            .cluster
+            .status
+            .as_ref()
+            .is_some_and(|status| status.observed_generation == scene.cluster.metadata.generation);
+        let standing = known.filter(|_| is_of_now && !is_due).map(Ok);
+        Some(Scene { is_due, standing, ..scene })
+    }
+
+    fn view<'a>(&'a self, scene: &'a Scene) -> View<'a> {
+        View {
+            cluster: &scene.cluster,
+            clusters: &scene.clusters,
+            profile: scene.profile.as_deref(),
+            request: scene.request.as_deref(),
+            shoot: scene.shoot.as_deref(),
+            is_live: scene.is_live,
+            garden_namespace: &self.settings.garden_namespace,
+            project: &self.settings.project,
+            refusal: scene.refusal.as_deref(),
+            has_turn: scene.has_turn,
+            administrators: match &scene.administrators {
+                Some(Ok(())) => Looked::Seen(&()),
+                Some(Err(why)) => Looked::Failed(why),
+                None if scene.is_due => Looked::Due,
+                None => Looked::NotYet,
+            },
+            standing: match &scene.standing {
+                Some(Ok(standing)) => Looked::Seen(standing),
+                Some(Err(why)) => Looked::Failed(why),
+                None => Looked::Due,
+            },
+            now: self.clock.now(),
+        }
+    }
+
+    /// When to look again though nothing changes.
+    fn outcome(&self, scene: &Scene, decision: &Decision) -> Outcome {
+        let pace = scene.clusters.rollout.clusters_per_minute;
+        let turn = decision.waits_for_turn.then(|| self.rollout().queue(&scene.name, pace, Instant::now()));
+        let looks_inside = scene.cluster.spec.byoc.is_some() || !scene.cluster.spec.administrators.is_empty();
+        let insight = self.insight(scene).next.saturating_duration_since(Instant::now());
+        let waits =
+            [decision.again, turn, Some(insight.max(Duration::from_secs(1))).filter(|_| looks_inside)];
+        waits.into_iter().flatten().min().map_or(Outcome::Done, Outcome::After)
+    }
+
+    /// Writes the status, if it says something else, and tells what is new.
+    pub(super) async fn publish(&self, scene: &mut Scene, status: &ClusterStatus) -> Result<(), Trouble> {
+        let before = scene.cluster.clone();
+        let Some(written) = self.write_status(&before, status).await? else { return Ok(()) };
+        scene.cluster = Arc::new(written);
+        for news in flow::news(before.status.as_ref(), status) {
+            let tone = if news.is_warning { Tone::Warning } else { Tone::Normal };
+            tracing::info!(cluster = %scene.name, reason = news.reason, because = news.note, "news");
+            self.recorder.say(&*before, tone, news.reason, &news.note).await;
+        }
+        Ok(())
+    }
+
+    /// What is remembered of a look into the cluster. After a start, the first look of each comes at its own time.
+    pub(super) fn insight(&self, scene: &Scene) -> Insight {
+        let insights = self.insights.lock().unwrap_or_else(PoisonError::into_inner);
+        let first =
+            || Insight { next: self.started() + jitter(&scene.cluster, INSIGHT + JITTER), standing: None };
+        insights.get(&scene.name).cloned().unwrap_or_else(first)
+    }
+
+    /// Remembers that a cluster was looked into.
+    pub(super) fn has_looked_into(&self, scene: &Scene, standing: Option<Standing>) {
+        let next = Instant::now() + INSIGHT + jitter(&scene.cluster, JITTER);
+        let mut insights = self.insights.lock().unwrap_or_else(PoisonError::into_inner);
+        insights.insert(scene.name.clone(), Insight { next, standing });
+    }
+
+    /// What was seen may be otherwise now: the next look is due at once.
+    pub(super) fn look_into_soon(&self, name: &ClusterName) {
+        let mut insights = self.insights.lock().unwrap_or_else(PoisonError::into_inner);
+        insights.insert(name.clone(), Insight { next: Instant::now(), standing: None });
+    }
+
+    /// Forgets a Cluster that is gone.
+    fn forget(&self, name: &ClusterName) {
+        self.insights.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        self.rollout().forget(name);
+    }
+
+    pub(super) fn rollout(&self) -> MutexGuard<'_, Rollout> {
+        self.rollout.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the status says of a cluster that the tenant brought, and that could be used: a restart need not look into all of them.
+fn written_standing(cluster: &Cluster) -> Option<Standing> {
+    let status = cluster.status.as_ref()?;
+    let is_good = status.phase == Some(ClusterPhase::Ready);
+    let (server, version) = (status.api_server.clone()?, status.kubernetes_version.clone()?);
+    is_good.then(|| Standing { server, version, user: String::new(), is_admin: true })
+}
+
+/// The same for a Cluster for ever, and another one for the next.
+fn jitter(cluster: &Cluster, most: Duration) -> Duration {
+    let mut hasher = DefaultHasher::new();
+    cluster.metadata.uid.hash(&mut hasher);
+    most * u32::try_from(hasher.finish() % 1000).unwrap_or(0) / 1000
+}

@@ -1,0 +1,31 @@
+//! The cluster operator: from a Cluster to a Shoot, and back.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `index` | what is known, from watches |
+//! | `run` | the operator as a whole |
+//! | `look` | one look at a Cluster: decide, act, decide again, and the status at the end |
+//! | `act` | the steps: every call that changes something |
+//! | `orphan` | requests whose Cluster is gone |
+//! | `rollout` | how fast what nobody asked for is rolled out |
+
+mod act;
+mod index;
+mod look;
+mod orphan;
+mod rollout;
+mod run;
+mod trouble;
+
+pub use index::ClusterName;
+pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
+pub use trouble::Trouble;
+
+/// Something to look at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// A Cluster.
+    Cluster(ClusterName),
+    /// A SubscriptionRequest of ours whose Cluster is not there.
+    Orphan(ClusterName),
+}

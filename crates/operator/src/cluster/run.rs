@@ -1,0 +1,395 @@
+//! The operator as a whole: followers all the time, workers while it leads.
+
+use super::{
+    ClusterName, Task, Trouble,
+    index::{Followed, Index},
+    rollout::Rollout,
+};
+use crate::{
+    metrics::Metrics,
+    runtime::{
+        clock::Clock,
+        events::Recorder,
+        follow::{MetadataOf, Position, Seen, Source, follow},
+        lease::Candidate,
+        lifetime::lead_until,
+        queue::{Outcome, Queue},
+    },
+    target::Targets,
+};
+use allotment_api::{
+    gardener::{CloudProfile, NamespacedCloudProfile, Shoot},
+    kyma::{Cluster, SubscriptionRequest},
+    names::label,
+};
+use allotment_core::cluster::{CloudProfileKind, Clusters, flow::Standing};
+use futures::{
+    StreamExt,
+    future::{join_all, pending},
+    stream::FuturesUnordered,
+};
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::Secret};
+use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
+use tokio::{sync::watch, time::Instant};
+
+/// The controller's name in Events, metrics and the Lease.
+pub(super) const CONTROLLER: &str = "cluster";
+
+/// The Lease that whoever leads holds.
+pub const LEASE_NAME: &str = "allotment-cluster";
+
+/// What does not change while the process runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The namespace of the project in the garden.
+    pub garden_namespace: String,
+    /// The project.
+    pub project: String,
+    /// The only namespace whose Clusters are looked at; none: all.
+    pub cluster_namespace: Option<String>,
+    /// Where the Lease is, in the control plane.
+    pub lease_namespace: String,
+    /// Who this process is: another one in every replica.
+    pub identity: String,
+    /// The label of pool entries with the tenant, and the one that makes them dirty.
+    pub labels: allotment_core::pool::LabelKeys,
+    /// How many Clusters are looked at at once.
+    pub workers: usize,
+}
+
+/// What can change while it runs.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The `clusters` section of the configuration.
+    pub clusters: Arc<Clusters>,
+}
+
+/// What an operator is made of.
+pub struct Parts {
+    /// Where Clusters are.
+    pub control_plane: Client,
+    /// Where Shoots are.
+    pub garden: Client,
+    /// The way into the clusters.
+    pub targets: Targets,
+    /// What does not change.
+    pub settings: Settings,
+    /// What does.
+    pub policy: Policy,
+    /// The time.
+    pub clock: Clock,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+/// The cluster operator. Cheap to clone.
+#[derive(Clone)]
+pub struct Operator(Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) control_plane: Client,
+    pub(super) garden: Client,
+    pub(super) targets: Targets,
+    pub(super) settings: Settings,
+    policy: RwLock<Policy>,
+    pub(super) clock: Clock,
+    pub(super) metrics: Metrics,
+    pub(super) recorder: Recorder,
+    index: Mutex<Index>,
+    changed: watch::Sender<u64>,
+    queue: Queue<Task>,
+    pub(super) rollout: Mutex<Rollout>,
+    /// When each cluster was last looked into, and what was seen.
+    pub(super) insights: Mutex<BTreeMap<ClusterName, Insight>>,
+    started: Instant,
+}
+
+/// What is remembered of a look into a cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Insight {
+    /// When to look again.
+    pub(super) next: Instant,
+    /// What was seen of one that the tenant brought.
+    pub(super) standing: Option<Standing>,
+}
+
+impl Operator {
+    /// Puts it together. Nothing happens before [`Operator::run_until`].
+    pub fn new(parts: Parts) -> Self {
+        let Parts { control_plane, garden, targets, settings, policy, clock, metrics } = parts;
+        let recorder =
+            Recorder::new(control_plane.clone(), "allotment.dev/cluster", &settings.identity, clock.clone());
+        let mut kinds = policy.clusters.providers.values().map(|defaults| defaults.cloud_profile_kind);
+        let follows_namespaced = kinds.any(|kind| kind == CloudProfileKind::NamespacedCloudProfile);
+        Self(Arc::new(Inner {
+            control_plane,
+            garden,
+            targets,
+            settings,
+            policy: RwLock::new(policy),
+            clock,
+            metrics,
+            recorder,
+            index: Mutex::new(Index::new(follows_namespaced)),
+            changed: watch::channel(0).0,
+            queue: Queue::new(),
+            rollout: Mutex::new(Rollout::default()),
+            insights: Mutex::new(BTreeMap::new()),
+            started: Instant::now(),
+        }))
+    }
+
+    /// Takes a new configuration. Every Cluster is looked at; what has to change is rolled out at the pace it says.
+    pub fn set_policy(&self, policy: Policy) {
+        *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+        self.resync();
+    }
+
+    /// Whether nothing runs, and nothing is due before this moment.
+    pub fn is_idle_until(&self, moment: Instant) -> bool {
+        self.0.queue.is_idle_until(moment)
+    }
+
+    /// Looks at everything again, as a restart would.
+    pub fn resync(&self) {
+        self.0.enqueue_all();
+    }
+
+    /// Runs until told to stop: follows, tries to lead, and works while it does. Dropping it stops it like a crash would.
+    pub async fn run_until(&self, stop: impl Future<Output = ()>) {
+        let inner = &self.0;
+        let leases: Api<Lease> =
+            Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
+        let candidate = Candidate::new(leases, LEASE_NAME, &inner.settings.identity, inner.clock.clone());
+        let show = |leads| inner.metrics.leads(CONTROLLER, leads);
+        lead_until(&candidate, Box::pin(self.follow_all()), || self.serve(), show, stop).await;
+    }
+
+    /// The same for ever.
+    pub async fn run(&self) {
+        self.run_until(pending()).await;
+    }
+
+    /// Works without a Lease, as whoever leads does. For tests and simulations.
+    pub async fn run_as_leader(&self) {
+        tokio::select! {
+            biased;
+            () = Box::pin(self.follow_all()) => (),
+            () = Box::pin(self.serve()) => (),
+        }
+    }
+
+    async fn serve(&self) {
+        let inner = &self.0;
+        inner.until_complete().await;
+        // A term that was dropped has left tasks behind that nobody will finish.
+        inner.queue.clear();
+        inner.enqueue_all();
+        let workers = (0..inner.settings.workers.max(1)).map(|_| Box::pin(self.work()));
+        join_all(workers).await;
+    }
+
+    async fn work(&self) {
+        let inner = &self.0;
+        loop {
+            let task = inner.queue.next().await;
+            let started = Instant::now();
+            let result = match &task {
+                Task::Cluster(name) => Box::pin(inner.look_at_cluster(name)).await,
+                Task::Orphan(name) => Box::pin(inner.look_at_orphan(name)).await,
+            };
+            let outcome = match &result {
+                Ok(outcome) => *outcome,
+                Err(trouble) => trouble.outcome(),
+            };
+            let failures = inner.queue.finish(&task, outcome);
+            inner.metrics.reconciled(
+                CONTROLLER,
+                started.elapsed(),
+                result.as_ref().err().map(Trouble::category),
+            );
+            match result {
+                Err(trouble) if outcome == Outcome::Again => tracing::debug!(?task, %trouble, "again"),
+                Err(trouble) => tracing::warn!(?task, %trouble, failures, "cannot finish; trying again"),
+                Ok(_) => (),
+            }
+        }
+    }
+
+    /// Follows everything, for ever.
+    async fn follow_all(&self) {
+        let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
+        let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
+        let profiles: Api<DeserializeGuard<CloudProfile>> = Api::all(inner.garden.clone());
+        tokio::join!(
+            inner.follow(
+                Followed::Clusters,
+                inner.in_control_plane::<Cluster>(),
+                None,
+                Index::learn_cluster,
+                |index, gone| index.forget_cluster(&ClusterName::of(&gone.metadata)),
+            ),
+            inner.follow(
+                Followed::Requests,
+                inner.in_control_plane::<SubscriptionRequest>(),
+                None,
+                Index::learn_request,
+                |index, gone| index.forget_request(&ClusterName::of(&gone.metadata)),
+            ),
+            inner.follow(
+                Followed::Shoots,
+                shoots,
+                Some(label::SUBSCRIPTION_REQUEST.to_owned()),
+                Index::learn_shoot,
+                |index, gone| index.forget_shoot(&gone.name_any()),
+            ),
+            inner.follow(
+                Followed::Profiles,
+                profiles,
+                None,
+                |index, profile| index.learn_profile(false, profile.name_any(), profile.spec),
+                |index, gone| index.forget_profile(false, gone.name_any()),
+            ),
+            Box::pin(inner.follow_namespaced_profiles()),
+            Box::pin(inner.follow_secrets()),
+        );
+    }
+}
+
+impl Inner {
+    pub(super) fn clusters(&self) -> Arc<Clusters> {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).clusters.clone()
+    }
+
+    pub(super) fn index(&self) -> MutexGuard<'_, Index> {
+        // Whoever panicked held it between two complete changes.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, task: Task) {
+        self.queue.add(task);
+    }
+
+    /// When this process began: looks into clusters are spread from then on.
+    pub(super) fn started(&self) -> Instant {
+        self.started
+    }
+
+    fn enqueue_all(&self) {
+        let index = self.index();
+        index.all_clusters().into_iter().chain(index.orphans()).for_each(|task| self.queue.add(task));
+    }
+
+    async fn until_complete(&self) {
+        let mut changed = self.changed.subscribe();
+        while !self.index().is_complete() {
+            // The sender lives as long as we do.
+            let _ = changed.changed().await;
+        }
+    }
+
+    fn in_control_plane<K>(&self) -> Api<DeserializeGuard<K>>
+    where
+        K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope> + Clone,
+    {
+        match &self.settings.cluster_namespace {
+            None => Api::all(self.control_plane.clone()),
+            Some(namespace) => Api::namespaced(self.control_plane.clone(), namespace),
+        }
+    }
+
+    async fn follow<S: Source>(
+        &self,
+        what: Followed,
+        source: S,
+        labels: Option<String>,
+        learn: impl Fn(&mut Index, S::Item) -> Vec<Task>,
+        forget: impl Fn(&mut Index, S::Item) -> Vec<Task>,
+    ) {
+        follow(source, labels, Position::new(), |seen| {
+            let mut index = self.index();
+            let tasks = match seen {
+                Seen::Restarted => {
+                    index.restart(what);
+                    Vec::new()
+                }
+                Seen::Applied(object) => learn(&mut index, object),
+                Seen::Deleted(object) => forget(&mut index, object),
+                Seen::Listed => index.listed(what),
+                Seen::Unreadable(name, why) => {
+                    tracing::warn!(?what, name, why, "an object cannot be read; it is left alone");
+                    Vec::new()
+                }
+            };
+            drop(index);
+            tasks.into_iter().for_each(|task| self.queue.add(task));
+            self.changed.send_modify(|count| *count += 1);
+        })
+        .await;
+    }
+
+    /// Followed only where the configuration names one: not every garden lets us.
+    async fn follow_namespaced_profiles(&self) {
+        let clusters = self.clusters();
+        let mut kinds = clusters.providers.values().map(|defaults| defaults.cloud_profile_kind);
+        if !kinds.any(|kind| kind == CloudProfileKind::NamespacedCloudProfile) {
+            return pending().await;
+        }
+        let profiles: Api<DeserializeGuard<NamespacedCloudProfile>> =
+            Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
+        self.follow(
+            Followed::NamespacedProfiles,
+            profiles,
+            None,
+            |index, profile| {
+                let (name, status) = (profile.name_any(), profile.status);
+                match status.and_then(|status| status.cloud_profile_spec) {
+                    Some(spec) => index.learn_profile(true, name, spec),
+                    None => index.forget_profile(true, name),
+                }
+            },
+            |index, gone| index.forget_profile(true, gone.name_any()),
+        )
+        .await;
+    }
+
+    /// Follows the metadata of Secrets, in the namespaces where Clusters point at some, and nowhere else: that is all that we
+    /// may see.
+    async fn follow_secrets(&self) {
+        let mut changed = self.changed.subscribe();
+        let mut followed = BTreeSet::new();
+        let mut followers = FuturesUnordered::new();
+        loop {
+            for namespace in self.index().secret_namespaces() {
+                if followed.insert(namespace.clone()) {
+                    followers.push(self.follow_secrets_in(namespace));
+                }
+            }
+            tokio::select! {
+                biased;
+                // The sender lives as long as we do.
+                _ = changed.changed() => (),
+                Some(()) = followers.next() => (),
+            }
+        }
+    }
+
+    async fn follow_secrets_in(&self, namespace: String) {
+        let secrets: Api<Secret> = Api::namespaced(self.control_plane.clone(), &namespace);
+        follow(MetadataOf(secrets), None, Position::new(), |seen| {
+            let (Seen::Applied(secret) | Seen::Deleted(secret)) = seen else { return };
+            let secret = ClusterName { namespace: namespace.clone(), name: secret.name_any() };
+            let names: Vec<ClusterName> = self.index().brought_by(&secret).cloned().collect();
+            for name in names {
+                self.look_into_soon(&name);
+                self.queue.add(Task::Cluster(name));
+            }
+        })
+        .await;
+    }
+}

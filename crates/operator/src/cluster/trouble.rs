@@ -1,0 +1,41 @@
+//! Why a look at a Cluster did not come to its end.
+
+use crate::runtime::{call::CallError, queue::Outcome};
+
+/// Why a look at a Cluster did not come to its end. It is looked at again.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// An API server.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The account is no longer what the request says.
+    #[error("account {binding} is not the tenant's any more: {why}")]
+    Account {
+        /// Its binding.
+        binding: String,
+        /// What is the matter.
+        why: &'static str,
+    },
+    /// The decisions do not come to an end.
+    #[error("there is always one more step to take, the next one being to {0}")]
+    Endless(String),
+}
+
+impl Trouble {
+    /// One of a few words, for metrics.
+    pub fn category(&self) -> &'static str {
+        match self {
+            Self::Call(error) => error.category(),
+            Self::Account { .. } => "account",
+            Self::Endless(_) => "endless",
+        }
+    }
+
+    /// When to look again. Somebody else being faster is no failure.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Call(error) if error.is_conflict() => Outcome::Again,
+            _ => Outcome::Failed,
+        }
+    }
+}
