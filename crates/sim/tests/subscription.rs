@@ -54,6 +54,23 @@ fn planted_faults_are_found() {
     }
 }
 
+/// Found by the simulation: who looked for what the old request left behind came before its account was reserved, and nobody
+/// looked again.
+#[test]
+fn a_request_that_is_made_anew_while_the_ledger_is_asked_leaks_no_account() {
+    let script: Script = "\
+        world seed=1 tenants=1 dedicated=2 eu=0 shared=0 limit=1 several=1 cap=0 workers=2 latency=5 clean=5000 same-name=false calm=30000
+        at 5000 ask request=r1 tenant=t1 want=own
+        at 6000 renew request=r1
+        fault 0 way-to-reserve 1 delay time=3000
+        fault 1 way-to-reserve 1 delay time=3000"
+        .parse()
+        .unwrap();
+    let run = run_script(&script, false).unwrap();
+    assert!(!run.script.faults.is_empty(), "nothing was delayed");
+    fine(&run);
+}
+
 #[test]
 fn a_failing_run_is_made_small() {
     let failing = run_planted(2, Planted::ReleaseLooksOnlyAtShoots).unwrap();

@@ -142,7 +142,12 @@ impl Inner {
             foreign: &foreign,
             because: &because,
         };
-        Ok(self.ledger.reserve(term.epoch, &ask, self.clock.now()).await?)
+        let reserved = self.ledger.reserve(term.epoch, &ask, self.clock.now()).await;
+        // It went while the ledger was asked: whoever looked for what it left behind may have come too early.
+        if self.index().request_of(&key.uid).is_none() {
+            self.add(Task::Orphan(key.uid.clone()));
+        }
+        Ok(reserved?)
     }
 
     /// Sees to it that the binding carries the tenant's name. Returns whether it does: somebody else may have been faster.
