@@ -7,6 +7,7 @@ use prometheus_client::{
     registry::Registry,
 };
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -29,6 +30,7 @@ struct Inner {
     rules_rejected: Gauge,
     api_requests: Family<Call, Counter>,
     admin_kubeconfigs: Family<Outcome, Counter>,
+    clusters: Family<ClusterLabel, Gauge>,
     /// Gauges that are read off when somebody asks.
     pub(crate) pool: PoolGauges,
 }
@@ -60,6 +62,7 @@ labels!(Reconcile { controller: &'static str, outcome: &'static str });
 labels!(Failure { controller: &'static str, category: &'static str });
 labels!(Call { target: &'static str, verb: &'static str, code: String });
 labels!(Controller { controller: &'static str });
+labels!(ClusterLabel { phase: &'static str, provider: &'static str });
 labels!(TenantLabel { global_account_id: String });
 labels!(AccountLabel { credentials_binding: String });
 labels!(PoolLabel { hyperscaler_type: String, eu_access: String, shared: String });
@@ -80,6 +83,7 @@ impl Metrics {
             rules_rejected: Gauge::default(),
             api_requests: Family::default(),
             admin_kubeconfigs: Family::default(),
+            clusters: Family::default(),
             pool: PoolGauges::default(),
         };
         inner.register();
@@ -124,6 +128,15 @@ impl Metrics {
     /// An admin kubeconfig was asked for.
     pub(crate) fn asked_for_admin_kubeconfig(&self, outcome: &'static str) {
         self.0.admin_kubeconfigs.get_or_create(&Outcome { outcome }).inc();
+    }
+
+    /// How many Clusters there are, by phase and provider.
+    pub(crate) fn clusters_are(&self, counts: BTreeMap<(&'static str, &'static str), usize>) {
+        self.0.clusters.clear();
+        for ((phase, provider), count) in counts {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.0.clusters.get_or_create(&ClusterLabel { phase, provider }).set(count);
+        }
     }
 
     /// A process leads, or no longer does.
@@ -178,6 +191,7 @@ impl Inner {
             "Admin kubeconfigs of Shoots that were asked for, by what came of it",
             self.admin_kubeconfigs.clone(),
         );
+        all.register("allotment_clusters", "Clusters by phase", self.clusters.clone());
         let PoolGauges {
             per_tenant,
             per_account,

@@ -261,6 +261,34 @@ pub enum ClusterPhase {
     Deleting,
 }
 
+impl ClusterPhase {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Pending,
+        Self::Waiting,
+        Self::Creating,
+        Self::Ready,
+        Self::Updating,
+        Self::Unhealthy,
+        Self::Failed,
+        Self::Deleting,
+    ];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Waiting => "Waiting",
+            Self::Creating => "Creating",
+            Self::Ready => "Ready",
+            Self::Updating => "Updating",
+            Self::Unhealthy => "Unhealthy",
+            Self::Failed => "Failed",
+            Self::Deleting => "Deleting",
+        }
+    }
+}
+
 /// The account that a cluster runs in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

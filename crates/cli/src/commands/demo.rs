@@ -111,7 +111,7 @@ fn configure(landscape: &Landscape, folder: &Path) -> Result<PathBuf> {
 
 /// The pool as it is at the start.
 async fn pool_now(landscape: &Landscape, config: &Path) -> Result<String> {
-    let settings = process::settings(&process::read(config)?.1.config, String::new());
+    let settings = process::subscription_settings(&process::read(config)?.1.config, String::new());
     let sources = Sources {
         garden: landscape.garden.clone(),
         control_plane: Some(landscape.control_plane.clone()),

@@ -71,7 +71,7 @@ async fn connect(place: &Place, if_missing: IfMissing) -> Result<Opened, StartEr
         Some(_) => Some(open_ledger(&config, &garden, if_missing).await?),
         None => None,
     };
-    let settings = process::settings(&config, process::identity());
+    let settings = process::subscription_settings(&config, process::identity());
     Ok(Opened { garden, control_plane, ledger, settings, policy })
 }
 

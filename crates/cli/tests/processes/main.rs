@@ -7,6 +7,7 @@
     reason = "these are tests"
 )]
 
+mod clusters;
 mod demo;
 mod kills;
 mod repairs;

@@ -16,12 +16,11 @@ async fn an_account_is_handed_out_and_can_be_asked_about() {
     let (code, ready) = process.get("/readyz?verbose").await;
     assert_eq!(code, 200);
     let expected = [
-        "[+] caches: complete",
+        "[+] subscription: leads",
         "[+] ledger: reachable, epoch 1",
-        "[+] leader: leads",
         "[+] handing out: nothing stands against it",
         "[+] accounts: none needs a person",
-        "[+] rules: the newest are in force",
+        "[+] configuration: the newest is in force",
         "ok",
     ];
     assert_eq!(ready.lines().collect::<Vec<_>>(), expected);
@@ -86,8 +85,8 @@ async fn good_rules_are_taken_over_and_bad_ones_refused() {
     world.in_phase("r", SubscriptionPhase::Denied).await;
 
     world.configure("{rule: [aws, gpc], enabledPlans: [aws]}");
-    let ready = process.get_with("/readyz?verbose", "[!] rules").await;
-    assert!(ready.contains("the last good ones are in force") && ready.contains("`gpc`"), "{ready}");
+    let ready = process.get_with("/readyz?verbose", "[!] configuration").await;
+    assert!(ready.contains("the last good one is in force") && ready.contains("`gpc`"), "{ready}");
     assert!(ready.ends_with("ok\n"), "{ready}");
     process.get_with("/metrics", "allotment_rules_rejected 1").await;
     event(&world, "RulesRejected", "gpc").await;
@@ -97,7 +96,7 @@ async fn good_rules_are_taken_over_and_bad_ones_refused() {
 
     world.configure("{rule: [aws, gcp], enabledPlans: [aws, gcp]}");
     assert_eq!(world.bound("r").await, "gcp-01");
-    process.get_with("/readyz?verbose", "[+] rules").await;
+    process.get_with("/readyz?verbose", "[+] configuration").await;
     process.get_with("/metrics", "allotment_rules_rejected 0").await;
     event(&world, "RulesReloaded", "2 rules").await;
 }

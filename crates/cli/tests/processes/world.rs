@@ -1,14 +1,17 @@
 //! A landscape of one's own, and processes on it.
 
 use allotment_api::{
-    gardener::CredentialsBinding,
-    kyma::{SubscriptionPhase, SubscriptionRequest},
+    gardener::{CredentialsBinding, Shoot},
+    kyma::{Cluster, ClusterPhase, SubscriptionPhase, SubscriptionRequest},
 };
-use allotment_garden::embedded::EmbeddedLandscape;
+use allotment_garden::{
+    embedded::EmbeddedLandscape,
+    gardenlet::{Gardenlet, Running as RunningGardenlet, Script, Scripts},
+};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
     Api, Client, ResourceExt,
-    api::{DeleteParams, Patch, PatchParams, PostParams},
+    api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 use std::{
@@ -77,11 +80,26 @@ impl World {
 
     /// Writes the configuration, by a link that is swapped as a mounted ConfigMap's is.
     pub fn configure(&self, hap: &str) {
+        self.configure_with(&format!(
+            "hap: {hap}\nledger: {{url: '{}'}}\ncontrollers: [subscription]\n",
+            self.ledger
+        ));
+    }
+
+    /// The same for several operators.
+    pub fn configure_clusters(&self, clusters: &str) {
+        self.configure_with(&format!(
+            "hap: {RULES}\nledger: {{url: '{}'}}\nclusters: {clusters}\ncontrollers: [subscription, cluster, kubeconfig]\n",
+            self.ledger
+        ));
+    }
+
+    /// The same with these sections, beside those that say where everything is.
+    pub fn configure_with(&self, sections: &str) {
         let garden = self.landscape.landscape.garden_kubeconfig.display();
         let text = format!(
-            "hap: {hap}\ngardener: {{kubeconfig: {garden}, name: test, requestsPerSecond: 500}}\nledger: {{url: '{}'}}\n\
-             controllers: [subscription]\nserver: {{address: '127.0.0.1:0'}}\n",
-            self.ledger
+            "{sections}gardener: {{kubeconfig: {garden}, name: test, requestsPerSecond: 500}}\n\
+             server: {{address: '127.0.0.1:0'}}\n",
         );
         let count = fs::read_dir(self.folder.path()).unwrap().count();
         let (version, link) =
@@ -97,6 +115,13 @@ impl World {
 
     pub fn ledger_file(&self) -> PathBuf {
         self.folder.path().join("ledger.db")
+    }
+
+    /// Lets Shoots grow, until what this returns is dropped.
+    pub fn gardenlet(&self) -> RunningGardenlet {
+        let scripts = Scripts::with_default(Script { step_milliseconds: 20, ..Script::default() });
+        let servers = self.landscape.landscape.servers.clone();
+        Gardenlet::new(self.garden(), servers, scripts).start(None)
     }
 
     pub fn garden(&self) -> Client {
@@ -153,6 +178,17 @@ impl World {
         Api::namespaced(self.control_plane(), TENANTS)
     }
 
+    pub fn clusters(&self) -> Api<Cluster> {
+        Api::namespaced(self.control_plane(), TENANTS)
+    }
+
+    /// All of a Shoot, also what our narrow type does not have.
+    pub async fn whole_shoot(&self, name: &str) -> Value {
+        let kind = ApiResource::erase::<Shoot>(&());
+        let shoots: Api<DynamicObject> = Api::namespaced_with(self.garden(), PROJECT, &kind);
+        serde_json::to_value(shoots.get(name).await.unwrap()).unwrap()
+    }
+
     pub fn bindings(&self) -> Api<CredentialsBinding> {
         Api::namespaced(self.garden(), PROJECT)
     }
@@ -200,6 +236,35 @@ impl World {
     pub async fn bound(&self, name: &str) -> String {
         let request = self.in_phase(name, SubscriptionPhase::Bound).await;
         request.status.unwrap().gardener_secret_name.unwrap()
+    }
+
+    /// Asks for a cluster on AWS for a tenant.
+    pub async fn ask_for_cluster(&self, name: &str, tenant: &str) {
+        let cluster = json!({
+            "apiVersion": "operator.kyma-project.io/v1alpha1",
+            "kind": "Cluster",
+            "metadata": { "name": name, "labels": { "globalaccountid": tenant } },
+            "spec": {
+                "core": { "purpose": "Production", "region": "eu-central-1" },
+                "infrastructure": {
+                    "provider": "aws", "machineType": "m5.large", "autoScalerMin": 1, "autoScalerMax": 3,
+                    "numberOfZones": 1, "subscriptionSelector": format!("globalaccount:{tenant}"),
+                },
+            },
+        });
+        let cluster = serde_json::from_value(cluster).unwrap();
+        self.clusters().create(&PostParams::default(), &cluster).await.unwrap();
+    }
+
+    /// Waits until a Cluster is in this phase for its newest spec.
+    pub async fn cluster_in(&self, name: &str, phase: ClusterPhase) -> Cluster {
+        until(&format!("Cluster {name} is {phase:?}"), async || {
+            let cluster = self.clusters().get(name).await.map_err(|error| error.to_string())?;
+            let status = cluster.status.clone().unwrap_or_default();
+            let is_newest = status.observed_generation == cluster.metadata.generation;
+            if status.phase == Some(phase) && is_newest { Ok(cluster) } else { Err(format!("{status:?}")) }
+        })
+        .await
     }
 
     /// Puts an account into the pool; `secret` says whose credentials it has.

@@ -22,6 +22,16 @@ pub struct Clusters {
     pub rollout: Rollout,
 }
 
+impl Clusters {
+    /// Whether NamespacedCloudProfiles have to be followed. Not every garden lets us, so they are followed only then.
+    pub fn follows_namespaced_profiles(&self) -> bool {
+        let is_namespaced = |defaults: &ProviderDefaults| {
+            defaults.cloud_profile_kind == CloudProfileKind::NamespacedCloudProfile
+        };
+        self.providers.values().any(is_namespaced)
+    }
+}
+
 /// How fast a changed configuration is rolled out. What a Cluster itself asks for is done at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]

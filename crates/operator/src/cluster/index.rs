@@ -4,7 +4,7 @@ use super::Task;
 use crate::runtime::kept::{Kept, is_older};
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
-    kyma::{Cluster, SubscriptionRequest},
+    kyma::{Cluster, ClusterPhase, SubscriptionRequest},
     names::{annotation, finalizer},
 };
 use allotment_core::cluster::{CloudProfileKind, Clusters, flow::request_name};
@@ -235,6 +235,28 @@ impl Index {
         let kept = if is_namespaced { &mut self.namespaced_profiles } else { &mut self.profiles };
         kept.remove(&(is_namespaced, name));
         self.all_clusters()
+    }
+
+    /// How many Clusters there are of each provider in each phase; those that their tenants brought count as `byoc`. These
+    /// providers are named though they have none.
+    pub(super) fn count(
+        &self,
+        mut providers: BTreeSet<&'static str>,
+    ) -> BTreeMap<(&'static str, &'static str), usize> {
+        let provider_of = |cluster: &Cluster| match &cluster.spec.infrastructure {
+            Some(infrastructure) => infrastructure.provider.as_str(),
+            None => "byoc",
+        };
+        providers.extend(self.clusters.iter().map(|(_, cluster)| provider_of(cluster)));
+        let phases = ClusterPhase::ALL.map(ClusterPhase::as_str);
+        let zeros = providers.into_iter().flat_map(|provider| phases.map(|phase| ((phase, provider), 0)));
+        let mut counts: BTreeMap<_, _> = zeros.collect();
+        for (_, cluster) in self.clusters.iter() {
+            let phase = cluster.status.as_ref().and_then(|status| status.phase);
+            let phase = phase.unwrap_or(ClusterPhase::Pending).as_str();
+            *counts.entry((phase, provider_of(cluster))).or_default() += 1;
+        }
+        counts
     }
 
     pub(super) fn all_clusters(&self) -> Vec<Task> {

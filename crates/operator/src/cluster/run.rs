@@ -22,7 +22,7 @@ use allotment_api::{
     kyma::{Cluster, SubscriptionRequest},
     names::label,
 };
-use allotment_core::cluster::{CloudProfileKind, Clusters, flow::Standing};
+use allotment_core::cluster::{Clusters, flow::Standing};
 use futures::{
     StreamExt,
     future::{join_all, pending},
@@ -107,6 +107,7 @@ pub(super) struct Inner {
     /// When each cluster was last looked into, and what was seen.
     pub(super) insights: Mutex<BTreeMap<ClusterName, Insight>>,
     started: Instant,
+    leading: watch::Sender<bool>,
 }
 
 /// What is remembered of a look into a cluster.
@@ -124,8 +125,7 @@ impl Operator {
         let Parts { control_plane, garden, targets, settings, policy, clock, metrics } = parts;
         let recorder =
             Recorder::new(control_plane.clone(), "allotment.dev/cluster", &settings.identity, clock.clone());
-        let mut kinds = policy.clusters.providers.values().map(|defaults| defaults.cloud_profile_kind);
-        let follows_namespaced = kinds.any(|kind| kind == CloudProfileKind::NamespacedCloudProfile);
+        let follows_namespaced = policy.clusters.follows_namespaced_profiles();
         Self(Arc::new(Inner {
             control_plane,
             garden,
@@ -141,6 +141,7 @@ impl Operator {
             rollout: Mutex::new(Rollout::default()),
             insights: Mutex::new(BTreeMap::new()),
             started: Instant::now(),
+            leading: watch::channel(false).0,
         }))
     }
 
@@ -148,6 +149,23 @@ impl Operator {
     pub fn set_policy(&self, policy: Policy) {
         *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
         self.resync();
+    }
+
+    /// Whether this process leads.
+    pub fn is_leading(&self) -> bool {
+        *self.0.leading.borrow()
+    }
+
+    /// Whether everything that is followed has been listed once.
+    pub fn is_complete(&self) -> bool {
+        self.0.index().is_complete()
+    }
+
+    /// Reads off how many Clusters there are in each phase, for who asks next for the metrics.
+    pub fn read_gauges(&self) {
+        let providers = self.0.clusters().providers.keys().map(|provider| provider.as_str()).collect();
+        let counts = self.0.index().count(providers);
+        self.0.metrics.clusters_are(counts);
     }
 
     /// Whether nothing runs, and nothing is due before this moment.
@@ -166,7 +184,10 @@ impl Operator {
         let leases: Api<Lease> =
             Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &inner.settings.identity, inner.clock.clone());
-        let show = |leads| inner.metrics.leads(CONTROLLER, leads);
+        let show = |leads| {
+            inner.leading.send_replace(leads);
+            inner.metrics.leads(CONTROLLER, leads);
+        };
         lead_until(&candidate, Box::pin(self.follow_all()), || self.serve(), show, stop).await;
     }
 
@@ -335,9 +356,7 @@ impl Inner {
 
     /// Followed only where the configuration names one: not every garden lets us.
     async fn follow_namespaced_profiles(&self) {
-        let clusters = self.clusters();
-        let mut kinds = clusters.providers.values().map(|defaults| defaults.cloud_profile_kind);
-        if !kinds.any(|kind| kind == CloudProfileKind::NamespacedCloudProfile) {
+        if !self.clusters().follows_namespaced_profiles() {
             return pending().await;
         }
         let profiles: Api<DeserializeGuard<NamespacedCloudProfile>> =

@@ -63,6 +63,10 @@ impl Config {
             ("gardener", *gardener != other.gardener),
             ("ledger", *ledger != other.ledger),
             ("clusters.namespace", clusters.namespace != other.clusters.namespace),
+            (
+                "clusters.providers.*.cloudProfileKind",
+                other.clusters.follows_namespaced_profiles() && !clusters.follows_namespaced_profiles(),
+            ),
             ("controllers", *controllers != other.controllers),
             ("server", *server != other.server),
         ];

@@ -72,6 +72,18 @@ pub struct Gardener {
     pub requests_per_second: u32,
     /// What the ledger calls this garden; "" means the host name of its API server. One database can keep several gardens.
     pub name: String,
+    /// The project; "" means what `namespace` has after `garden-`. It and the name of a Shoot share 21 characters.
+    pub project: String,
+}
+
+impl Gardener {
+    /// The name of the project.
+    pub fn project(&self) -> &str {
+        match self.project.as_str() {
+            "" => self.namespace.strip_prefix("garden-").unwrap_or(&self.namespace),
+            project => project,
+        }
+    }
 }
 
 impl Default for Gardener {
@@ -81,6 +93,7 @@ impl Default for Gardener {
             namespace: "garden-kyma".to_owned(),
             requests_per_second: 50,
             name: String::new(),
+            project: String::new(),
         }
     }
 }

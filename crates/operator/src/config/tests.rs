@@ -101,6 +101,18 @@ fn no_password_is_printed() {
 }
 
 #[test]
+fn the_project_follows_from_its_namespace() {
+    let of = |gardener: &str| {
+        let text = format!("controllers: [cluster]\ngardener: {gardener}\n");
+        load(&text).settled.unwrap().config.gardener.project().to_owned()
+    };
+    assert_eq!(of("{}"), "kyma");
+    assert_eq!(of("{namespace: garden-eu}"), "eu");
+    assert_eq!(of("{namespace: own-name}"), "own-name");
+    assert_eq!(of("{namespace: own-name, project: eu}"), "eu");
+}
+
+#[test]
 fn what_needs_a_restart_is_named() {
     let of = |text: &str| load(text).settled.unwrap().config;
     let old = of("hap: {rule: [aws], enabledPlans: [aws]}\n");
@@ -108,6 +120,14 @@ fn what_needs_a_restart_is_named() {
         "hap: {rule: [gcp], enabledPlans: [gcp], maxAccountsPerTenant: 3}\nserver: {address: '0.0.0.0:1'}\n",
     );
     assert_eq!(old.needs_restart(&new), ["server"]);
+    let clusters = |kind: &str| {
+        of(&format!(
+            "controllers: [cluster]\nclusters: {{providers: {{aws: {{cloudProfile: a, cloudProfileKind: {kind}}}}}}}\n"
+        ))
+    };
+    let (plain, namespaced) = (clusters("CloudProfile"), clusters("NamespacedCloudProfile"));
+    assert_eq!(plain.needs_restart(&namespaced), ["clusters.providers.*.cloudProfileKind"]);
+    assert!(namespaced.needs_restart(&plain).is_empty());
     assert!(old.needs_restart(&old.clone()).is_empty());
 }
 

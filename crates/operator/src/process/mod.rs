@@ -1,15 +1,17 @@
 //! Everything put together, as `allotment run` runs it.
 
 pub mod clients;
+mod operators;
 mod reload;
+
+pub use operators::{Operators, cluster_settings, subscription_settings};
 
 use crate::{
     config::{self, AddressError, Config, Controller, Loaded, Settled},
-    ledger::{Ledger, LedgerError, Place},
+    ledger::LedgerError,
     metrics::Metrics,
     runtime::{clock::Clock, events::Recorder},
     server::{self, Health},
-    subscription::{Operator, Parts, Settings},
 };
 use allotment_core::rules::Finding;
 use clients::{ClientError, Garden};
@@ -25,7 +27,7 @@ use tokio::{net::TcpListener, sync::watch};
 /// Where the Lease is outside of a pod.
 const DEFAULT_NAMESPACE: &str = "default";
 
-/// As many requests and accounts are looked at at once: enough to keep a garden busy, few enough to be fair to it.
+/// As many objects are looked at at once by one operator: enough to keep a garden busy, few enough to be fair to it.
 const WORKERS: usize = 8;
 
 /// What a process is started with.
@@ -60,9 +62,12 @@ pub enum StartError {
     },
     /// None of the operators is there.
     #[error(
-        "there is nothing to run: of the operators only `subscription` is there, and `controllers` does not name it"
+        "there is nothing to run: the operators `subscription` and `cluster` are there, and `controllers` names neither"
     )]
     NothingToRun,
+    /// The operator that hands out accounts runs by nothing else.
+    #[error("the operator `subscription` needs rules, and the configuration has no `hap.rule`")]
+    NoRules,
     /// A server cannot be reached.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -84,39 +89,22 @@ pub enum StartError {
 
 /// What a configuration leads to.
 pub struct Connections {
-    /// Where requests are.
+    /// Where requests and Clusters are.
     pub control_plane: Client,
     /// Where accounts and Shoots are.
     pub garden: Garden,
-    /// Who sits where.
-    pub ledger: Ledger,
 }
 
 impl Connections {
-    /// Makes the clients and opens the ledger.
+    /// Makes the clients.
     pub async fn open(
         config: &Config,
         kubeconfig: Option<&Path>,
         metrics: &Metrics,
-    ) -> Result<Self, StartError> {
+    ) -> Result<Self, ClientError> {
         let control_plane = clients::control_plane(kubeconfig, metrics).await?;
         let garden = Garden::new(&config.gardener, kubeconfig, metrics).await?;
-        let place = Place { garden: garden.name.clone(), project: config.gardener.namespace.clone() };
-        let ledger = Ledger::open(&config.ledger.read()?, place).await?;
-        Ok(Self { control_plane, garden, ledger })
-    }
-}
-
-/// What an operator made from this configuration does not change while it runs.
-pub fn settings(config: &Config, identity: String) -> Settings {
-    Settings {
-        garden_namespace: config.gardener.namespace.clone(),
-        request_namespace: None,
-        lease_namespace: own_namespace(),
-        identity,
-        binding_kind: config.hap.binding_kind,
-        labels: config.hap.labels.clone(),
-        workers: WORKERS,
+        Ok(Self { control_plane, garden })
     }
 }
 
@@ -131,49 +119,34 @@ pub fn read(path: &Path) -> Result<(String, Settled), StartError> {
 
 /// A process that is ready to run.
 pub struct Process {
-    operator: Operator,
+    operators: Operators,
     listener: TcpListener,
     health: Health,
     reload: Reload,
 }
 
 impl Process {
-    /// Reads the configuration, makes the clients, opens the ledger and listens. Nothing happens before
+    /// Reads the configuration, makes the clients, opens the ledger if it is needed, and listens. Nothing happens before
     /// [`Process::run_until`].
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let Options { config: path, kubeconfig, controllers } = options;
         let (text, settled) = read(&path)?;
         let controllers = controllers.unwrap_or_else(|| settled.config.controllers.0.clone());
-        let policy = settled.policy().filter(|_| controllers.contains(&Controller::Subscription));
-        let policy = policy.ok_or(StartError::NothingToRun)?;
-        for missing in controllers.iter().filter(|controller| **controller != Controller::Subscription) {
-            tracing::warn!(controller = missing.as_str(), "this operator is not there yet");
-        }
+        let (metrics, identity) = (Metrics::new(), identity());
+        let connections = Connections::open(&settled.config, kubeconfig.as_deref(), &metrics).await?;
+        let operators = Operators::new(&controllers, &settled, &connections, &identity, &metrics).await?;
+        let lease = operators.lease_name().ok_or(StartError::NothingToRun)?;
+        let Connections { control_plane, garden } = connections;
         let config = settled.config;
-        let metrics = Metrics::new();
-        let Connections { control_plane, garden, ledger } =
-            Connections::open(&config, kubeconfig.as_deref(), &metrics).await?;
         let listener = TcpListener::bind(&config.server.address)
             .await
             .map_err(|source| StartError::Listen { address: config.server.address.clone(), source })?;
-        let settings = settings(&config, identity());
-        tracing::info!(identity = %settings.identity, garden = %garden.name, "starting");
-        let clock = Clock::system();
-        let recorder =
-            Recorder::new(control_plane.clone(), "allotment.dev/operator", &settings.identity, clock.clone());
-        let about = About { pod: env::var("POD_NAME").ok(), namespace: settings.lease_namespace.clone() };
-        let operator = Operator::new(Parts {
-            control_plane,
-            garden: garden.client.clone(),
-            ledger,
-            settings,
-            policy,
-            clock,
-            metrics: metrics.clone(),
-        });
+        tracing::info!(%identity, garden = %garden.name, "starting");
+        let recorder = Recorder::new(control_plane, "allotment.dev/operator", &identity, Clock::system());
+        let about = About { pod: env::var("POD_NAME").ok(), lease, namespace: own_namespace() };
         let rejected = watch::channel(None).0;
         let health = Health {
-            operator: operator.clone(),
+            operators: operators.clone(),
             rejected: rejected.subscribe(),
             metrics: metrics.clone(),
             per_object: config.server.per_object_metrics,
@@ -182,14 +155,14 @@ impl Process {
             path,
             text,
             config,
-            operator: operator.clone(),
+            operators: operators.clone(),
             garden,
             metrics,
             recorder,
             about,
             rejected,
         };
-        Ok(Self { operator, listener, health, reload })
+        Ok(Self { operators, listener, health, reload })
     }
 
     /// Where health and metrics are.
@@ -197,16 +170,16 @@ impl Process {
         self.listener.local_addr().ok()
     }
 
-    /// The subscription operator.
-    pub fn operator(&self) -> &Operator {
-        &self.operator
+    /// The operators that run.
+    pub fn operators(&self) -> &Operators {
+        &self.operators
     }
 
-    /// Runs until told to stop; the Lease is given up then.
+    /// Runs until told to stop; the Leases are given up then.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
-        let Self { operator, listener, health, reload } = self;
+        let Self { operators, listener, health, reload } = self;
         tokio::select! {
-            () = operator.run_until(stop) => (),
+            () = operators.run_until(stop) => (),
             () = Box::pin(reload.follow()) => (),
             result = server::serve(listener, health) => {
                 // Whoever watches over us has to notice, and starts us anew.

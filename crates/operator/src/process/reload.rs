@@ -1,12 +1,14 @@
 //! Configuration that changes while the operators run. A good one is taken over; a bad one is refused, and the last good
 //! one stays in force.
 
-use super::clients::Garden;
+use super::{
+    clients::Garden,
+    operators::{Operators, cluster_policy},
+};
 use crate::{
     config::{self, Config, Loaded, Settled},
     metrics::Metrics,
     runtime::events::{Recorder, Tone},
-    subscription::{LEASE_NAME, Operator},
 };
 use allotment_core::rules::{Finding, Severity};
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Pod};
@@ -29,7 +31,7 @@ pub(super) struct Reload {
     pub(super) text: String,
     /// What is in force.
     pub(super) config: Config,
-    pub(super) operator: Operator,
+    pub(super) operators: Operators,
     pub(super) garden: Garden,
     pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,
@@ -41,6 +43,7 @@ pub(super) struct Reload {
 /// The object that Events about the configuration are on: the pod where there is one, else the Lease.
 pub(super) struct About {
     pub(super) pod: Option<String>,
+    pub(super) lease: &'static str,
     pub(super) namespace: String,
 }
 
@@ -76,8 +79,9 @@ impl Reload {
     async fn consider(&mut self, text: String) {
         let Loaded { settled, findings } = config::load(&text);
         self.text = text;
-        let policy = settled.as_ref().and_then(Settled::policy);
-        let (Some(settled), Some(policy)) = (settled, policy) else {
+        let has_what_is_needed =
+            |settled: &Settled| self.operators.subscription.is_none() || settled.rules.is_some();
+        let Some(settled) = settled.filter(has_what_is_needed) else {
             self.reject(summary(&self.path, &findings)).await;
             return;
         };
@@ -85,14 +89,37 @@ impl Reload {
         if !restart.is_empty() {
             tracing::warn!(keys = restart.join(", "), "these keys take effect with the next start only");
         }
-        let rules = policy.rules.rules().len();
-        self.operator.set_policy(policy);
-        self.config.hap = settled.config.hap;
+        let taken = self.take_over(settled);
         self.metrics.rules_are_rejected(false);
         self.rejected.send_replace(None);
-        let note = format!("{rules} rules and the limits of {} are in force", self.path.display());
-        tracing::info!(rules, "the configuration has changed and is in force");
+        let note = format!("in force from {}: {taken}", self.path.display());
+        tracing::info!(taken, "the configuration has changed and is in force");
         self.say(Tone::Normal, "RulesReloaded", &note).await;
+    }
+
+    /// Hands each operator what it can change while it runs, and says what that is.
+    fn take_over(&mut self, settled: Settled) -> String {
+        let mut taken = Vec::new();
+        if let (Some(operator), Some(policy)) = (&self.operators.subscription, settled.policy()) {
+            taken.push(format!("{} rules and the limits", policy.rules.rules().len()));
+            operator.set_policy(policy);
+        }
+        let Config { hap, clusters, .. } = &settled.config;
+        // Every Cluster is looked at then, so only if there is something to look for.
+        let is_other = *clusters != self.config.clusters;
+        let is_followed =
+            self.config.clusters.follows_namespaced_profiles() || !clusters.follows_namespaced_profiles();
+        if let Some(operator) = self.operators.cluster.as_ref().filter(|_| is_other && is_followed) {
+            taken.push("what Clusters are made of".to_owned());
+            operator.set_policy(cluster_policy(&settled.config));
+            self.config.clusters.clone_from(clusters);
+        }
+        self.config.hap.clone_from(hap);
+        if taken.is_empty() {
+            "nothing that concerns a running operator".to_owned()
+        } else {
+            taken.join(", ")
+        }
     }
 
     async fn reject(&self, why: String) {
@@ -107,7 +134,7 @@ impl Reload {
     }
 
     async fn say(&self, tone: Tone, reason: &str, note: &str) {
-        let About { pod, namespace } = &self.about;
+        let About { pod, lease, namespace } = &self.about;
         let metadata = |name: &str| ObjectMeta {
             name: Some(name.to_owned()),
             namespace: Some(namespace.clone()),
@@ -119,7 +146,7 @@ impl Reload {
                 self.recorder.say(&pod, tone, reason, note).await;
             }
             None => {
-                let lease = Lease { metadata: metadata(LEASE_NAME), ..Lease::default() };
+                let lease = Lease { metadata: metadata(lease), ..Lease::default() };
                 self.recorder.say(&lease, tone, reason, note).await;
             }
         }

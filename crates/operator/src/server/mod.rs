@@ -2,7 +2,8 @@
 
 use crate::{
     metrics::Metrics,
-    subscription::{Index, Operator},
+    process::Operators,
+    subscription::{self, Index},
 };
 use axum::{
     Router,
@@ -22,8 +23,8 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// What the server speaks for.
 pub struct Health {
-    /// The operator.
-    pub operator: Operator,
+    /// The operators that run.
+    pub operators: Operators,
     /// Why the newest configuration is not in force, if it is not.
     pub rejected: watch::Receiver<Option<String>>,
     /// What is counted.
@@ -63,13 +64,19 @@ async fn ready(State(health): State<Arc<Health>>, RawQuery(query): RawQuery) -> 
 }
 
 async fn metrics(State(health): State<Arc<Health>>) -> Response {
-    let text = match health.operator.scrape(health.per_object).await {
-        Ok(text) => text,
-        // A ledger that does not answer is when the rest of the metrics is needed most.
-        Err(trouble) => {
-            tracing::warn!(%trouble, "the gauges of the pool are old");
-            health.metrics.text()
-        }
+    if let Some(operator) = &health.operators.cluster {
+        operator.read_gauges();
+    }
+    let text = match &health.operators.subscription {
+        None => health.metrics.text(),
+        Some(operator) => match operator.scrape(health.per_object).await {
+            Ok(text) => text,
+            // A ledger that does not answer is when the rest of the metrics is needed most.
+            Err(trouble) => {
+                tracing::warn!(%trouble, "the gauges of the pool are old");
+                health.metrics.text()
+            }
+        },
     };
     ([(CONTENT_TYPE, OPEN_METRICS)], text).into_response()
 }
@@ -89,6 +96,12 @@ struct Check {
     says: String,
 }
 
+impl Check {
+    fn new(name: &'static str, (mark, says): (Mark, String)) -> Self {
+        Self { name, mark, says }
+    }
+}
+
 impl fmt::Display for Check {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mark = match self.mark {
@@ -101,37 +114,54 @@ impl fmt::Display for Check {
 }
 
 impl Health {
-    async fn checks(&self) -> [Check; 6] {
-        let complete = self.operator.with_index(Index::is_complete);
-        let caches = if complete { (Mark::Good, "complete") } else { (Mark::Failed, "not complete yet") };
-        let ledger = match timeout(LEDGER_DEADLINE, self.operator.ledger().epoch()).await {
-            Ok(Ok(epoch)) => (Mark::Good, format!("reachable, epoch {epoch}")),
-            Ok(Err(error)) => (Mark::Failed, error.to_string()),
-            Err(_) => (Mark::Failed, format!("no answer in {} s", LEDGER_DEADLINE.as_secs())),
-        };
-        let leader = if self.operator.is_leading() { "leads" } else { "standby" };
-        let halted = self.operator.halted().borrow().clone();
-        let halted = halted
-            .map_or_else(|| (Mark::Good, "nothing stands against it".to_owned()), |why| (Mark::Worry, why));
-        let rules = self.rejected.borrow().clone();
-        let rules = rules.map_or_else(
-            || (Mark::Good, "the newest are in force".to_owned()),
-            |why| (Mark::Worry, format!("the last good ones are in force: {why}")),
-        );
-        let accounts = match self.operator.to_look_at() {
-            none if none.is_empty() => (Mark::Good, "none needs a person".to_owned()),
-            some => {
-                let first = some.iter().next().map(|(account, why)| format!("{account}: {why}"));
-                (Mark::Worry, format!("{} need a person; {}", some.len(), first.unwrap_or_default()))
-            }
-        };
-        [
-            Check { name: "caches", mark: caches.0, says: caches.1.to_owned() },
-            Check { name: "ledger", mark: ledger.0, says: ledger.1 },
-            Check { name: "leader", mark: Mark::Good, says: leader.to_owned() },
-            Check { name: "handing out", mark: halted.0, says: halted.1 },
-            Check { name: "accounts", mark: accounts.0, says: accounts.1 },
-            Check { name: "rules", mark: rules.0, says: rules.1 },
-        ]
+    async fn checks(&self) -> Vec<Check> {
+        let Operators { subscription, cluster, .. } = &self.operators;
+        let mut checks = Vec::new();
+        if let Some(operator) = subscription {
+            let is_complete = operator.with_index(Index::is_complete);
+            checks.push(Check::new("subscription", standing(is_complete, operator.is_leading())));
+            checks.extend(about_accounts(operator).await);
+        }
+        if let Some(operator) = cluster {
+            checks.push(Check::new("cluster", standing(operator.is_complete(), operator.is_leading())));
+        }
+        let rejected = self.rejected.borrow().clone();
+        checks.push(Check::new(
+            "configuration",
+            match rejected {
+                None => (Mark::Good, "the newest is in force".to_owned()),
+                Some(why) => (Mark::Worry, format!("the last good one is in force: {why}")),
+            },
+        ));
+        checks
     }
+}
+
+/// How an operator stands.
+fn standing(is_complete: bool, leads: bool) -> (Mark, String) {
+    match (is_complete, leads) {
+        (false, _) => (Mark::Failed, "the caches are not complete yet".to_owned()),
+        (true, true) => (Mark::Good, "leads".to_owned()),
+        (true, false) => (Mark::Good, "standby".to_owned()),
+    }
+}
+
+/// The ledger, and what stands against handing out.
+async fn about_accounts(operator: &subscription::Operator) -> [Check; 3] {
+    let ledger = match timeout(LEDGER_DEADLINE, operator.ledger().epoch()).await {
+        Ok(Ok(epoch)) => (Mark::Good, format!("reachable, epoch {epoch}")),
+        Ok(Err(error)) => (Mark::Failed, error.to_string()),
+        Err(_) => (Mark::Failed, format!("no answer in {} s", LEDGER_DEADLINE.as_secs())),
+    };
+    let halted = operator.halted().borrow().clone();
+    let halted =
+        halted.map_or_else(|| (Mark::Good, "nothing stands against it".to_owned()), |why| (Mark::Worry, why));
+    let accounts = match operator.to_look_at() {
+        none if none.is_empty() => (Mark::Good, "none needs a person".to_owned()),
+        some => {
+            let first = some.iter().next().map(|(account, why)| format!("{account}: {why}"));
+            (Mark::Worry, format!("{} need a person; {}", some.len(), first.unwrap_or_default()))
+        }
+    };
+    [Check::new("ledger", ledger), Check::new("handing out", halted), Check::new("accounts", accounts)]
 }

@@ -1,0 +1,162 @@
+//! The operators of a process. Each follows, leads and works by itself, with a Lease of its own; they share clients, the way
+//! into clusters, and metrics.
+
+use super::{Connections, StartError, WORKERS, own_namespace};
+use crate::{
+    cluster,
+    config::{Config, Controller, Settled},
+    ledger::{Ledger, Place},
+    metrics::Metrics,
+    runtime::clock::Clock,
+    subscription,
+    target::{self, Connect, Targets},
+};
+use std::{future::Future, sync::Arc, time::Duration};
+use tokio::{sync::watch, time::sleep};
+
+/// An admin kubeconfig that nobody uses is dropped after a minute; this is how often somebody looks.
+const TIDY: Duration = Duration::from_secs(30);
+
+/// Those that run. Cheap to clone.
+#[derive(Clone)]
+pub struct Operators {
+    /// Which account each SubscriptionRequest gets.
+    pub subscription: Option<subscription::Operator>,
+    /// Clusters and their Shoots.
+    pub cluster: Option<cluster::Operator>,
+    // The kubeconfig operator goes here, in `new`, `run_until` and `lease_name`, in `server::Health` and in `Reload::take_over`;
+    // it takes a clone of `targets`.
+    targets: Targets,
+}
+
+impl Operators {
+    /// Makes those that are asked for. The ledger is opened only for the one that needs it.
+    pub(super) async fn new(
+        controllers: &[Controller],
+        settled: &Settled,
+        connections: &Connections,
+        identity: &str,
+        metrics: &Metrics,
+    ) -> Result<Self, StartError> {
+        let Connections { control_plane, garden } = connections;
+        let (config, clock) = (&settled.config, Clock::system());
+        let targets = Targets::new(target::Parts {
+            garden: garden.client.clone(),
+            garden_namespace: config.gardener.namespace.clone(),
+            control_plane: control_plane.clone(),
+            clock: clock.clone(),
+            connect: Connect::over_https(metrics),
+            metrics: metrics.clone(),
+        });
+        let mut operators = Self { subscription: None, cluster: None, targets };
+        for controller in controllers {
+            match controller {
+                Controller::Subscription => {
+                    let policy = settled.policy().ok_or(StartError::NoRules)?;
+                    let place =
+                        Place { garden: garden.name.clone(), project: config.gardener.namespace.clone() };
+                    operators.subscription = Some(subscription::Operator::new(subscription::Parts {
+                        control_plane: control_plane.clone(),
+                        garden: garden.client.clone(),
+                        ledger: Ledger::open(&config.ledger.read()?, place).await?,
+                        settings: subscription_settings(config, identity.to_owned()),
+                        policy,
+                        clock: clock.clone(),
+                        metrics: metrics.clone(),
+                    }));
+                }
+                Controller::Cluster => {
+                    operators.cluster = Some(cluster::Operator::new(cluster::Parts {
+                        control_plane: control_plane.clone(),
+                        garden: garden.client.clone(),
+                        targets: operators.targets.clone(),
+                        settings: cluster_settings(config, identity.to_owned()),
+                        policy: cluster_policy(config),
+                        clock: clock.clone(),
+                        metrics: metrics.clone(),
+                    }));
+                }
+                Controller::Kubeconfig => {
+                    tracing::warn!(controller = controller.as_str(), "this operator is not there yet");
+                }
+            }
+        }
+        if operators.lease_name().is_none() {
+            return Err(StartError::NothingToRun);
+        }
+        Ok(operators)
+    }
+
+    /// Runs until told to stop; every operator that leads gives up its Lease then.
+    pub(super) async fn run_until(&self, stop: impl Future<Output = ()>) {
+        let stopping = watch::channel(false).0;
+        let told = || {
+            let mut told = stopping.subscribe();
+            async move {
+                // The sender lives as long as this does.
+                let _ = told.wait_for(|stop| *stop).await;
+            }
+        };
+        let subscription = async {
+            if let Some(operator) = &self.subscription {
+                operator.run_until(told()).await;
+            }
+        };
+        let cluster = async {
+            if let Some(operator) = &self.cluster {
+                operator.run_until(told()).await;
+            }
+        };
+        let tell = async {
+            stop.await;
+            stopping.send_replace(true);
+        };
+        tokio::select! {
+            _ = async { tokio::join!(Box::pin(subscription), Box::pin(cluster), tell) } => (),
+            () = self.tidy() => (),
+        }
+    }
+
+    /// The Lease of one of them.
+    pub(super) fn lease_name(&self) -> Option<&'static str> {
+        let subscription = self.subscription.as_ref().map(|_| subscription::LEASE_NAME);
+        subscription.or_else(|| self.cluster.as_ref().map(|_| cluster::LEASE_NAME))
+    }
+
+    async fn tidy(&self) {
+        loop {
+            sleep(TIDY).await;
+            self.targets.tidy();
+        }
+    }
+}
+
+/// What a subscription operator made from this configuration does not change while it runs.
+pub fn subscription_settings(config: &Config, identity: String) -> subscription::Settings {
+    subscription::Settings {
+        garden_namespace: config.gardener.namespace.clone(),
+        request_namespace: None,
+        lease_namespace: own_namespace(),
+        identity,
+        binding_kind: config.hap.binding_kind,
+        labels: config.hap.labels.clone(),
+        workers: WORKERS,
+    }
+}
+
+/// The same for a cluster operator.
+pub fn cluster_settings(config: &Config, identity: String) -> cluster::Settings {
+    cluster::Settings {
+        garden_namespace: config.gardener.namespace.clone(),
+        project: config.gardener.project().to_owned(),
+        cluster_namespace: None,
+        lease_namespace: own_namespace(),
+        identity,
+        labels: config.hap.labels.clone(),
+        workers: WORKERS,
+    }
+}
+
+pub(super) fn cluster_policy(config: &Config) -> cluster::Policy {
+    cluster::Policy { clusters: Arc::new(config.clusters.clone()) }
+}
