@@ -54,6 +54,7 @@ refused 'an unknown kind of binding' 'it can be CredentialsBinding, SecretBindin
 refused 'a server on loopback' 'neither probes nor Prometheus' --set server.address=127.0.0.1:8080
 refused 'an unknown provider' '' --set clusters.providers.ibm.cloudProfile=ibm
 refused 'a limit of 0' '' --set hap.multiHyperscalerAccount.limits.aws=0
+refused 'a pace of 0' '' --set clusters.rollout.clustersPerMinute=0
 refused 'too short a life' '' --set access.maxExpiration=60
 refused 'an unknown verbosity' '' --set openmcp.clusterProvider.verbosity=TRACE
 # A schema cannot say these.
@@ -76,6 +77,8 @@ same_pods 'a rule' --set 'hap.rule={aws}'
 same_pods 'a limit' --set hap.multiHyperscalerAccount.limits.aws=7
 same_pods 'a policy' --set-json 'access.policies=[{"namespaces":["a"]}]'
 same_pods 'a provider' --set clusters.providers.aws.nodes=10.1.0.0/16
+same_pods 'the pace' --set clusters.rollout.clustersPerMinute=3
+other_pods 'a kind of CloudProfile' --set clusters.providers.aws.cloudProfileKind=NamespacedCloudProfile
 other_pods 'the kind of binding' --set hap.bindingKind=SecretBinding
 other_pods 'the project' --set gardener.namespace=garden-other
 other_pods 'a controller' --set 'controllers={subscription}'

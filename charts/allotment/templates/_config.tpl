@@ -8,6 +8,7 @@
 {{- with .Values.gardener -}}
 kubeconfig: {{ default (printf "%s/garden/kubeconfig" (include "allotment.configDir" $)) .kubeconfig | quote }}
 namespace: {{ .namespace | quote }}
+project: {{ .project | quote }}
 requestsPerSecond: {{ .requestsPerSecond }}
 name: {{ .name | quote }}
 {{- end -}}
@@ -20,6 +21,11 @@ urlFile: {{ printf "%s/ledger/url" (include "allotment.configDir" .) | quote }}
 {{- else -}}
 url: {{ .Values.ledger.url | quote }}
 {{- end -}}
+{{- end -}}
+
+{{/* Whether a provider has its CloudProfile in the project: it is followed from the start, or not at all. */}}
+{{- define "allotment.namespacedProfiles" -}}
+{{- range .Values.clusters.providers }}{{ if eq (default "" .cloudProfileKind) "NamespacedCloudProfile" }}true{{ end }}{{ end -}}
 {{- end -}}
 
 {{- define "allotment.config" -}}
@@ -55,6 +61,7 @@ ledger:
   {{- include "allotment.ledgerConfig" . | nindent 2 }}
 clusters:
   namespace: {{ .Values.clusters.namespace | quote }}
+  namespacedProfiles: {{ include "allotment.namespacedProfiles" . | quote }}
 controllers:
   {{- toYaml .Values.controllers | nindent 2 }}
 server:
