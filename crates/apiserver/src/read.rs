@@ -161,7 +161,7 @@ impl Server {
             form: call.form,
             seen: self.store.revision(),
             ahead: Vec::new(),
-            started: call.now,
+            now: call.now,
             bookmarks: call.query.flag("allowWatchBookmarks"),
             timeout_seconds: call.query.number("timeoutSeconds")?,
             ended: false,

@@ -152,6 +152,7 @@ impl ApiServer {
                     tokio::time::sleep(time).await;
                 }
                 changed.borrow_and_update();
+                watch.at((this.clock)());
                 // The lock is gone before anything is sent.
                 let Frames { mut frames, ended } = this.lock().poll(&mut watch);
                 if faults.coalesce {

@@ -31,8 +31,8 @@ pub struct Watch {
     pub(crate) seen: Revision,
     /// What is sent before the history goes on.
     pub(crate) ahead: Vec<Bytes>,
-    /// When it began: ages in tables are told from there.
-    pub(crate) started: Timestamp,
+    /// Now, for the ages in tables.
+    pub(crate) now: Timestamp,
     /// Whether the client understands bookmarks.
     pub bookmarks: bool,
     /// For how long the client wants it, in seconds.
@@ -51,6 +51,11 @@ pub struct Frames {
 }
 
 impl Watch {
+    /// Tells it the time: ages in tables are as of then.
+    pub fn at(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
     /// Whether every event of the kind is sent as it is.
     fn is_plain(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty() && self.name.is_none() && self.form == Form::Whole
@@ -59,7 +64,7 @@ impl Watch {
     /// An object in the form that the client wants.
     pub(crate) fn show(&self, stored: &Stored) -> Result<Bytes, ApiError> {
         match self.form {
-            Form::Table => table::of_one(stored, &self.resource, self.started),
+            Form::Table => table::of_one(stored, &self.resource, self.now),
             form => encode::show(stored, &self.resource, form),
         }
     }
