@@ -110,8 +110,12 @@ impl Draft {
                 let health =
                     condition::find(&self.status.conditions, ClusterCondition::ShootHealthy.as_str());
                 let message = health.map(|health| health.message.clone()).unwrap_or_default();
-                let phase = if is_first { ClusterPhase::Creating } else { ClusterPhase::Unhealthy };
-                self.not_yet(phase, "Unhealthy", message);
+                // One that was never healthy is not ill: it is not there yet.
+                let (phase, reason) = match is_first {
+                    true => (ClusterPhase::Creating, "Creating"),
+                    false => (ClusterPhase::Unhealthy, "Unhealthy"),
+                };
+                self.not_yet(phase, reason, message);
             }
             Stage::Done => {
                 self.status.phase = Some(ClusterPhase::Ready);
