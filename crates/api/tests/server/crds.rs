@@ -58,7 +58,7 @@ pub(crate) async fn show_their_columns(landscape: Landscape) -> Outcome {
     landscape.install_crds().await?;
     let plot = landscape.plot().await?;
     let kubectl = kubectl(&landscape).in_namespace(&plot.namespace);
-    let example = include_str!("../../../../examples/cluster.yaml")
+    let example = include_str!("../../../../examples/cluster-with-bad-issuer.yaml")
         .replace("namespace: cluster-operator", &format!("namespace: {}", plot.namespace));
     kubectl.apply(&example)?;
     let said = kubectl.run(&["get", "kcl", "-o", "wide"], "")?;

@@ -9,7 +9,8 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-const CLUSTER: &str = include_str!("../../../../examples/cluster.yaml");
+const CLUSTER: &str = include_str!("../../../../examples/cluster-with-bad-issuer.yaml");
+const GOOD_CLUSTER: &str = include_str!("../../../../examples/cluster.yaml");
 const SUBSCRIPTION_REQUEST: &str = include_str!("../../../../examples/subscription-request.yaml");
 const KUBECONFIG_REQUEST: &str = include_str!("../../../../examples/kubeconfig-request.yaml");
 
@@ -27,7 +28,7 @@ async fn prepared(landscape: &Landscape) -> Result<Kubectl, Box<dyn std::error::
 
 pub(crate) async fn are_accepted_as_they_are(landscape: Landscape) -> Outcome {
     let kubectl = prepared(&landscape).await?;
-    for example in [CLUSTER, SUBSCRIPTION_REQUEST, KUBECONFIG_REQUEST] {
+    for example in [CLUSTER, GOOD_CLUSTER, SUBSCRIPTION_REQUEST, KUBECONFIG_REQUEST] {
         let said = kubectl.run(&["apply", "-f", "-"], example)?;
         assert!(said.ok && !said.err.contains("Warning"), "{}{}", said.out, said.err);
     }

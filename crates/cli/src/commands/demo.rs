@@ -100,7 +100,7 @@ async fn show(landscape: &Landscape, what: &str, started: Instant) -> Result<()>
 fn configure(landscape: &Landscape, folder: &Path) -> Result<PathBuf> {
     let path = folder.join("config.yaml");
     let text = format!(
-        "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: [subscription]\n\
+        "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: [subscription, cluster]\n\
          server:\n  address: 127.0.0.1:0\n",
         json!(landscape.garden_kubeconfig),
         folder.join("ledger.db").display(),
@@ -127,28 +127,31 @@ fn next_steps(landscape: &Landscape, config: &Path, address: SocketAddr) -> Stri
     let control_plane = landscape.control_plane_kubeconfig.display();
     format!(
         "
-Ask for an account, and see who got which and why:
-  control apply -f examples/subscription-request.yaml
-  control get subreq -n cluster-operator            # Bound, with the name of the binding
+Ask for a cluster, and watch it grow in an account of its tenant:
+  control apply -f examples/cluster.yaml
+  control get kcl -n cluster-operator --watch       # Waiting, Creating, Ready; -o wide shows account and Shoot
+  garden get shoots
   garden get credentialsbindings -L tenantName,dirty
-  alias allotment='{program}'
-  allotment pool history aws-01 --config {config} --kubeconfig {control_plane}
-  allotment pool doctor --config {config} --kubeconfig {control_plane}
 
-Change the rules while it runs, break them, look what it says:
-  $EDITOR {config}
+Ask who sits where, and why:
+  alias allotment='{program}'; export KUBECONFIG={control_plane}; config={config}
+  allotment pool history aws-01 --config $config
+  allotment pool doctor --config $config
+
+Change rules, limits and what Shoots begin with while it runs, break them, look what it says:
+  $EDITOR $config
   curl 'http://{address}/readyz?verbose'; curl http://{address}/metrics
 
-Give the account back: it becomes dirty, and whoever cleans it removes the labels:
-  control delete -f examples/subscription-request.yaml
+A typing error is told, and what Gardener fails at is told too:
+  control apply -f examples/cluster-with-bad-issuer.yaml; control describe kcl -n cluster-operator; control apply -f examples/cluster.yaml
+  garden annotate shoot --all --overwrite gardenlet.allotment.dev/script='{{\"fail\": {{\"codes\": [\"ERR_INFRA_QUOTA_EXCEEDED\"]}}}}' gardener.cloud/operation=reconcile
+
+Give it back: first the Shoot goes, then the account becomes dirty, and whoever cleans it removes the labels:
+  control delete -f examples/cluster.yaml
   garden label credentialsbinding aws-01 dirty- tenantName-
 
-Watch a Shoot grow, and have it fail:
-  garden apply -f landscape/manifests/shoots/aws.yaml
-  garden get shoots --watch
-  garden annotate shoot s-aws --overwrite gardenlet.allotment.dev/script='{{\"fail\": {{\"codes\": [\"ERR_INFRA_QUOTA_EXCEEDED\"]}}}}' gardener.cloud/operation=reconcile
-
-Clusters and KubeconfigRequests are accepted, but the operators that answer them are not there yet.
+An account without a cluster is to be had too: control apply -f examples/subscription-request.yaml
+KubeconfigRequests are accepted, but the operator that answers them is not there yet.
 Ctrl-C stops everything and leaves nothing behind.
 ",
         program = program.display(),
@@ -161,7 +164,7 @@ fn welcome(landscape: &Landscape, what: &str, time: Duration) -> String {
     let control_plane = landscape.control_plane_kubeconfig.display();
     format!(
         "
-{what} a control plane with the subscription operator and a garden with a pool of accounts, ready after {seconds:.1} seconds.
+{what} a control plane with the operators for accounts and clusters, and a garden with a pool of accounts, ready after {seconds:.1} seconds.
 
   the control plane  {control_plane}
   the garden         {garden}

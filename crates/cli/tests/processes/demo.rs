@@ -1,7 +1,7 @@
 //! The demo: it says what to type next, and typing it works.
 
 use super::world::until;
-use allotment_api::kyma::{SubscriptionPhase, SubscriptionRequest};
+use allotment_api::kyma::{Cluster, ClusterPhase};
 use allotment_garden::landscape::client;
 use kube::{Api, api::PostParams, config::Kubeconfig};
 use std::{
@@ -11,7 +11,7 @@ use std::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_example_is_bound_and_nothing_is_left_behind() {
+async fn the_example_grows_and_nothing_is_left_behind() {
     let folder = tempfile::tempdir().unwrap();
     let said = folder.path().join("said");
     let mut demo = Command::new(env!("CARGO_BIN_EXE_allotment"))
@@ -29,25 +29,25 @@ async fn the_example_is_bound_and_nothing_is_left_behind() {
     .await;
     // The pool as it is at the start, and where to look next.
     assert!(text.contains("aws                         4      3     0        1"), "{text}");
-    assert!(text.contains("/readyz?verbose") && text.contains("pool history aws-01 --config"), "{text}");
+    assert!(text.contains("/readyz?verbose") && text.contains("pool history aws-01 "), "{text}");
 
     let path = text.lines().find_map(|line| line.trim().strip_prefix("the control plane  ")).unwrap();
     let client = client(Kubeconfig::read_from(path).unwrap()).await.unwrap();
-    let requests: Api<SubscriptionRequest> = Api::namespaced(client, "cluster-operator");
-    let example = include_str!("../../../../examples/subscription-request.yaml");
-    requests.create(&PostParams::default(), &serde_saphyr::from_str(example).unwrap()).await.unwrap();
-    until("the example is bound", async || {
-        let request = requests.get("subscription-request").await.map_err(|error| error.to_string())?;
-        let status = request.status.unwrap_or_default();
-        let is_bound = status.phase == Some(SubscriptionPhase::Bound);
-        if is_bound && status.gardener_secret_name.as_deref() == Some("aws-01") {
+    let clusters: Api<Cluster> = Api::namespaced(client, "cluster-operator");
+    let example = include_str!("../../../../examples/cluster.yaml");
+    clusters.create(&PostParams::default(), &serde_saphyr::from_str(example).unwrap()).await.unwrap();
+    until("the example is ready", async || {
+        let cluster = clusters.get("example-cluster").await.map_err(|error| error.to_string())?;
+        let status = cluster.status.unwrap_or_default();
+        let account = status.subscription.as_ref().and_then(|account| account.binding_name.as_deref());
+        if status.phase == Some(ClusterPhase::Ready) && account == Some("aws-01") {
             Ok(())
         } else {
             Err(format!("{status:?}"))
         }
     })
     .await;
-    let config = text.lines().find_map(|line| line.trim().strip_prefix("$EDITOR ")).unwrap();
+    let config = text.lines().find_map(|line| line.rsplit_once(" config=").map(|(_, path)| path)).unwrap();
     let asked = Command::new(env!("CARGO_BIN_EXE_allotment"))
         .args(["pool", "history", "aws-01", "--config", config, "--kubeconfig", path])
         .output()

@@ -4,7 +4,7 @@ use crate::stage::Stage;
 use allotment_api::{condition::ConditionStatus, kyma::Provider};
 use serde_json::{Value, json};
 
-const SEED: &str = include_str!("../../../../examples/cluster.yaml");
+const SEED: &str = include_str!("../../../../examples/cluster-with-bad-issuer.yaml");
 
 fn seed() -> Stage {
     let mut stage = Stage::new(Provider::Aws);
