@@ -39,6 +39,8 @@ pub mod tenant {
 pub mod label {
     /// On a Shoot: the UID of the SubscriptionRequest whose account it is in. A Shoot without it is foreign.
     pub const SUBSCRIPTION_REQUEST: &str = "allotment.dev/subscription-request";
+    /// On what a KubeconfigRequest has in a cluster: the UID of the request.
+    pub const KUBECONFIG_REQUEST: &str = "allotment.dev/kubeconfig-request";
     /// On a ClusterRoleBinding inside a cluster that we hand out: it makes somebody an administrator, because the Cluster
     /// with this mark (a hash of its namespace and name) says so. One without it is not ours.
     pub const ADMINISTRATOR: &str = "allotment.dev/administrator";
@@ -46,6 +48,8 @@ pub mod label {
 
 /// Annotations.
 pub mod annotation {
+    /// On what a KubeconfigRequest has in a cluster: the request, as `<namespace>/<name>`.
+    pub const KUBECONFIG_REQUEST: &str = "allotment.dev/kubeconfig-request";
     /// On a Shoot, and on what we put into one: the Cluster it is for, as `<namespace>/<name>`.
     pub const CLUSTER: &str = "allotment.dev/cluster";
     /// On a Shoot: which entries of lists that can only be written as a whole are ours, as JSON. The others stay.

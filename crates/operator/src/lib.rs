@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`cluster`] | Clusters and their Shoots |
 //! | [`config`] | the configuration file |
+//! | [`kubeconfig`] | KubeconfigRequests: small, short-lived access |
 //! | [`ledger`] | who occupies which account, and everything that ever happened |
 //! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
 //! | [`subscription`] | SubscriptionRequests and the pool of accounts |
@@ -17,6 +18,7 @@
 
 pub mod cluster;
 pub mod config;
+pub mod kubeconfig;
 pub mod ledger;
 pub mod metrics;
 pub mod planted;

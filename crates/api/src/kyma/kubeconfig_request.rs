@@ -116,6 +116,13 @@ pub struct KubeconfigRequestStatus {
     /// When the kubeconfig was issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issued_at: Option<Time>,
+    /// Tokens that were asked for and may still be valid. Each is written down before it is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["secret"]))]
+    pub tokens: Vec<TokenStatus>,
+    /// What the kubeconfig was made for: another address, CA or signing key makes another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_for: Option<String>,
     /// How far it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<KubeconfigPhase>,
@@ -126,6 +133,32 @@ pub struct KubeconfigRequestStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition::list_with_update_time")]
     pub conditions: Vec<Condition>,
+}
+
+/// A token, by the Secret in the cluster that it is bound to: it ends with the Secret.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenStatus {
+    /// The name of the Secret.
+    pub secret: String,
+    /// What became of it.
+    pub state: TokenState,
+    /// When it runs out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiration_timestamp: Option<Time>,
+}
+
+/// What became of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum TokenState {
+    /// It is about to be asked for.
+    Asked,
+    /// It is the one in the kubeconfig.
+    Published,
+    /// There is a newer one; it runs out by itself.
+    Replaced,
+    /// It is being ended.
+    Ending,
 }
 
 /// How far a KubeconfigRequest is.

@@ -3,7 +3,17 @@
 //! | file | what is decided there |
 //! |---|---|
 //! | [`kubeconfig`] | whether a kubeconfig can be used, and what of it |
+//! | [`rules`] | what rules mean that RBAC would not match |
+//! | [`Access`] | who may ask for what at most |
+//! | [`grant`] | what there is in a cluster for a KubeconfigRequest |
+//! | [`flow`] | what is done next about a KubeconfigRequest, and what its status says |
 //! | [`administrators`] | which ClusterRoleBindings make the administrators of a cluster |
 
 pub mod administrators;
+pub mod flow;
+pub mod grant;
 pub mod kubeconfig;
+mod policy;
+pub mod rules;
+
+pub use policy::{Access, Asked, Asking, Policy};

@@ -1,7 +1,10 @@
 //! What is known of Clusters and what belongs to them, kept in memory from watches.
 
 use super::Task;
-use crate::runtime::kept::{Kept, is_older};
+use crate::runtime::{
+    keep,
+    kept::{Kept, is_older},
+};
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
     kyma::{Cluster, ClusterPhase, SubscriptionRequest},
@@ -38,7 +41,7 @@ impl fmt::Display for ClusterName {
 }
 
 /// The kinds that are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Followed {
     Clusters,
     Requests,
@@ -114,44 +117,6 @@ impl Index {
     /// The Clusters that point at a Secret.
     pub(super) fn brought_by(&self, secret: &ClusterName) -> impl Iterator<Item = &ClusterName> {
         self.brought.get(secret).into_iter().flatten()
-    }
-
-    /// A list begins.
-    pub(super) fn restart(&mut self, what: Followed) {
-        match what {
-            Followed::Clusters => self.clusters.restart(),
-            Followed::Requests => self.requests.restart(),
-            Followed::Shoots => self.shoots.restart(),
-            Followed::Profiles => self.profiles.restart(),
-            Followed::NamespacedProfiles => self.namespaced_profiles.restart(),
-        }
-    }
-
-    /// A list has ended: what it did not name is gone.
-    pub(super) fn listed(&mut self, what: Followed) -> Vec<Task> {
-        match what {
-            Followed::Clusters => {
-                let gone = self.clusters.missing().into_iter();
-                gone.flat_map(|name| self.forget_cluster(&name)).collect()
-            }
-            Followed::Requests => {
-                let gone = self.requests.missing().into_iter();
-                gone.flat_map(|name| self.forget_request(&name)).collect()
-            }
-            Followed::Shoots => {
-                let gone = self.shoots.missing().into_iter();
-                gone.flat_map(|name| self.forget_shoot(&name)).collect()
-            }
-            Followed::Profiles => {
-                self.profiles.missing().iter().for_each(|name| drop(self.profiles.remove(name)));
-                self.all_clusters()
-            }
-            Followed::NamespacedProfiles => {
-                let gone = self.namespaced_profiles.missing();
-                gone.iter().for_each(|name| drop(self.namespaced_profiles.remove(name)));
-                self.all_clusters()
-            }
-        }
     }
 
     pub(super) fn learn_cluster(&mut self, mut cluster: Cluster) -> Vec<Task> {
@@ -283,6 +248,47 @@ impl Index {
             clusters.remove(name);
             if clusters.is_empty() {
                 self.brought.remove(&secret);
+            }
+        }
+    }
+}
+
+impl keep::Index for Index {
+    type Followed = Followed;
+    type Task = Task;
+
+    fn restart(&mut self, what: Followed) {
+        match what {
+            Followed::Clusters => self.clusters.restart(),
+            Followed::Requests => self.requests.restart(),
+            Followed::Shoots => self.shoots.restart(),
+            Followed::Profiles => self.profiles.restart(),
+            Followed::NamespacedProfiles => self.namespaced_profiles.restart(),
+        }
+    }
+
+    fn listed(&mut self, what: Followed) -> Vec<Task> {
+        match what {
+            Followed::Clusters => {
+                let gone = self.clusters.missing().into_iter();
+                gone.flat_map(|name| self.forget_cluster(&name)).collect()
+            }
+            Followed::Requests => {
+                let gone = self.requests.missing().into_iter();
+                gone.flat_map(|name| self.forget_request(&name)).collect()
+            }
+            Followed::Shoots => {
+                let gone = self.shoots.missing().into_iter();
+                gone.flat_map(|name| self.forget_shoot(&name)).collect()
+            }
+            Followed::Profiles => {
+                self.profiles.missing().iter().for_each(|name| drop(self.profiles.remove(name)));
+                self.all_clusters()
+            }
+            Followed::NamespacedProfiles => {
+                let gone = self.namespaced_profiles.missing();
+                gone.iter().for_each(|name| drop(self.namespaced_profiles.remove(name)));
+                self.all_clusters()
             }
         }
     }

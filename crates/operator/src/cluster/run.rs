@@ -1,7 +1,7 @@
 //! The operator as a whole: followers all the time, workers while it leads.
 
 use super::{
-    ClusterName, Task, Trouble,
+    ClusterName, Task,
     index::{Followed, Index},
     rollout::Rollout,
 };
@@ -10,10 +10,12 @@ use crate::{
     runtime::{
         clock::Clock,
         events::Recorder,
-        follow::{MetadataOf, Position, Seen, Source, follow},
+        follow::{MetadataOf, Position, Seen, follow},
+        keep::Keeper,
         lease::Candidate,
         lifetime::lead_until,
-        queue::{Outcome, Queue},
+        queue::Queue,
+        work::work,
     },
     target::Targets,
 };
@@ -217,66 +219,55 @@ impl Operator {
 
     async fn work(&self) {
         let inner = &self.0;
-        loop {
-            let task = inner.queue.next().await;
-            let started = Instant::now();
-            let result = match &task {
-                Task::Cluster(name) => Box::pin(inner.look_at_cluster(name)).await,
-                Task::Orphan(name) => Box::pin(inner.look_at_orphan(name)).await,
-            };
-            let outcome = match &result {
-                Ok(outcome) => *outcome,
-                Err(trouble) => trouble.outcome(),
-            };
-            let failures = inner.queue.finish(&task, outcome);
-            inner.metrics.reconciled(
-                CONTROLLER,
-                started.elapsed(),
-                result.as_ref().err().map(Trouble::category),
-            );
-            match result {
-                Err(trouble) if outcome == Outcome::Again => tracing::debug!(?task, %trouble, "again"),
-                Err(trouble) => tracing::warn!(?task, %trouble, failures, "cannot finish; trying again"),
-                Ok(_) => (),
-            }
-        }
+        work(&inner.queue, &inner.metrics, CONTROLLER, |task| {
+            let inner = inner.clone();
+            Box::pin(async move {
+                match task {
+                    Task::Cluster(name) => inner.look_at_cluster(&name).await,
+                    Task::Orphan(name) => inner.look_at_orphan(&name).await,
+                }
+            })
+        })
+        .await;
     }
 
     /// Follows everything, for ever.
     async fn follow_all(&self) {
         let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
+        let add = |task| inner.queue.add(task);
+        let keeper = Keeper { index: &inner.index, changed: &inner.changed, add: &add };
         let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
         let profiles: Api<DeserializeGuard<CloudProfile>> = Api::all(inner.garden.clone());
         tokio::join!(
-            inner.follow(
+            keeper.keep(
                 Followed::Clusters,
                 inner.in_control_plane::<Cluster>(),
                 None,
                 Index::learn_cluster,
                 |index, gone| index.forget_cluster(&ClusterName::of(&gone.metadata)),
             ),
-            inner.follow(
+            keeper.keep(
                 Followed::Requests,
                 inner.in_control_plane::<SubscriptionRequest>(),
                 None,
                 Index::learn_request,
                 |index, gone| index.forget_request(&ClusterName::of(&gone.metadata)),
             ),
-            inner.follow(
+            keeper.keep(
                 Followed::Shoots,
                 shoots,
                 Some(label::SUBSCRIPTION_REQUEST.to_owned()),
                 Index::learn_shoot,
                 |index, gone| index.forget_shoot(&gone.name_any()),
             ),
-            inner.follow(
+            keeper.keep(
                 Followed::Profiles,
                 profiles,
                 None,
                 |index, profile| index.learn_profile(false, profile.name_any(), profile.spec),
                 |index, gone| index.forget_profile(false, gone.name_any()),
             ),
-            Box::pin(inner.follow_namespaced_profiles()),
+            Box::pin(inner.follow_namespaced_profiles(&keeper)),
             Box::pin(inner.follow_secrets()),
         );
     }
@@ -324,57 +315,23 @@ impl Inner {
         }
     }
 
-    async fn follow<S: Source>(
-        &self,
-        what: Followed,
-        source: S,
-        labels: Option<String>,
-        learn: impl Fn(&mut Index, S::Item) -> Vec<Task>,
-        forget: impl Fn(&mut Index, S::Item) -> Vec<Task>,
-    ) {
-        follow(source, labels, Position::new(), |seen| {
-            let mut index = self.index();
-            let tasks = match seen {
-                Seen::Restarted => {
-                    index.restart(what);
-                    Vec::new()
-                }
-                Seen::Applied(object) => learn(&mut index, object),
-                Seen::Deleted(object) => forget(&mut index, object),
-                Seen::Listed => index.listed(what),
-                Seen::Unreadable(name, why) => {
-                    tracing::warn!(?what, name, why, "an object cannot be read; it is left alone");
-                    Vec::new()
-                }
-            };
-            drop(index);
-            tasks.into_iter().for_each(|task| self.queue.add(task));
-            self.changed.send_modify(|count| *count += 1);
-        })
-        .await;
-    }
-
     /// Followed only where the configuration names one: not every garden lets us.
-    async fn follow_namespaced_profiles(&self) {
+    async fn follow_namespaced_profiles(&self, keeper: &Keeper<'_, Index>) {
         if !self.clusters().follows_namespaced_profiles() {
             return pending().await;
         }
         let profiles: Api<DeserializeGuard<NamespacedCloudProfile>> =
             Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
-        self.follow(
-            Followed::NamespacedProfiles,
-            profiles,
-            None,
-            |index, profile| {
-                let (name, status) = (profile.name_any(), profile.status);
-                match status.and_then(|status| status.cloud_profile_spec) {
-                    Some(spec) => index.learn_profile(true, name, spec),
-                    None => index.forget_profile(true, name),
-                }
-            },
-            |index, gone| index.forget_profile(true, gone.name_any()),
-        )
-        .await;
+        let learn = |index: &mut Index, profile: NamespacedCloudProfile| {
+            let (name, status) = (profile.name_any(), profile.status);
+            match status.and_then(|status| status.cloud_profile_spec) {
+                Some(spec) => index.learn_profile(true, name, spec),
+                None => index.forget_profile(true, name),
+            }
+        };
+        let forget =
+            |index: &mut Index, gone: NamespacedCloudProfile| index.forget_profile(true, gone.name_any());
+        keeper.keep(Followed::NamespacedProfiles, profiles, None, learn, forget).await;
     }
 
     /// Follows the metadata of Secrets, in the namespaces where Clusters point at some, and nowhere else: that is all that we

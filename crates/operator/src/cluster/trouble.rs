@@ -1,6 +1,6 @@
 //! Why a look at a Cluster did not come to its end.
 
-use crate::runtime::{call::CallError, queue::Outcome};
+use crate::runtime::{call::CallError, queue::Outcome, work::Obstacle};
 
 /// Why a look at a Cluster did not come to its end. It is looked at again.
 #[derive(Debug, thiserror::Error)]
@@ -21,9 +21,8 @@ pub enum Trouble {
     Endless(String),
 }
 
-impl Trouble {
-    /// One of a few words, for metrics.
-    pub fn category(&self) -> &'static str {
+impl Obstacle for Trouble {
+    fn category(&self) -> &'static str {
         match self {
             Self::Call(error) => error.category(),
             Self::Account { .. } => "account",
@@ -31,8 +30,7 @@ impl Trouble {
         }
     }
 
-    /// When to look again. Somebody else being faster is no failure.
-    pub fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> Outcome {
         match self {
             Self::Call(error) if error.is_conflict() => Outcome::Again,
             _ => Outcome::Failed,

@@ -8,7 +8,7 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
-pub use sections::{Access, Config, Controller, Controllers, Gardener, Hap, LedgerAddress, Plan, Server};
+pub use sections::{Config, Controller, Controllers, Gardener, Hap, LedgerAddress, Plan, Server};
 
 use crate::subscription::Policy;
 use allotment_api::kyma::Provider;

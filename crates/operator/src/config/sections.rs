@@ -2,12 +2,12 @@
 
 use allotment_api::kyma::BindingKind;
 use allotment_core::{
+    access::Access,
     cluster::Clusters,
     pool::{LabelKeys, MultiAccount},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 /// The operators' configuration, as the chart renders it from values of the same names.
@@ -113,23 +113,6 @@ impl fmt::Debug for LedgerAddress {
         let Self { url, url_file } = self;
         let url = url.as_ref().map(|_| "[redacted]");
         formatter.debug_struct("LedgerAddress").field("url", &url).field("url_file", url_file).finish()
-    }
-}
-
-/// What kubeconfigs may be asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Access {
-    /// The longest life of a handed-out kubeconfig, in seconds.
-    #[schemars(range(min = 600))]
-    pub max_expiration: u32,
-    /// Which namespaces may ask for which rules on which Clusters, at most.
-    pub policies: Vec<Map<String, Value>>,
-}
-
-impl Default for Access {
-    fn default() -> Self {
-        Self { max_expiration: 86400, policies: Vec::new() }
     }
 }
 

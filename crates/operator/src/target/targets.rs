@@ -8,12 +8,14 @@ use super::{
     fetch::{Fetched, Version, fetch},
 };
 use crate::{metrics::Metrics, runtime::clock::Clock};
+use allotment_core::access::kubeconfig::{Credentials, Given};
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared, WeakShared},
 };
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
+use secrecy::SecretString;
 use std::{
     collections::BTreeMap,
     fmt,
@@ -100,6 +102,20 @@ impl Targets {
             Err(asking) => asking,
         };
         asking.await
+    }
+
+    /// A client that reaches the same cluster with this token, and nothing else.
+    pub async fn with_token(&self, reached: &Reached, token: SecretString) -> Result<Client, TargetTrouble> {
+        let given = Given {
+            server: reached.server.clone(),
+            tls_server_name: reached.tls_server_name.clone(),
+            ca: reached.ca.clone(),
+            credentials: Credentials::Token(token),
+        };
+        self.0.parts.connect.make(reached.key.clone(), given).await.map_err(|error| TargetTrouble::NoClient {
+            target: reached.key.to_string(),
+            because: error.to_string(),
+        })
     }
 
     /// Forgets how a cluster was reached. The next who reaches for it fetches anew.

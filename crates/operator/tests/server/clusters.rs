@@ -37,9 +37,10 @@ rollout: {clustersPerMinute: 6000}
 ";
 
 /// A stage with both operators at work.
-struct Play {
-    stage: Stage,
-    operator: Operator,
+pub struct Play {
+    pub stage: Stage,
+    pub operator: Operator,
+    pub targets: Targets,
     task: JoinHandle<()>,
     _subscription: Subscription,
 }
@@ -52,24 +53,24 @@ impl Drop for Play {
 
 impl Play {
     /// With this many free accounts.
-    async fn new(landscape: &Landscape, accounts: usize) -> Result<Self, Fault> {
+    pub async fn new(landscape: &Landscape, accounts: usize) -> Result<Self, Fault> {
         let stage = Stage::with_gardenlet(landscape).await?;
         let names = ["a", "b", "c", "d"];
         stage.accounts(&names[..accounts], json!({ "hyperscalerType": "aws" })).await?;
         let subscription = stage.start();
-        let operator = operator(&stage)?;
+        let (operator, targets) = operator(&stage)?;
         let task = tokio::spawn({
             let operator = operator.clone();
             async move { operator.run_as_leader().await }
         });
-        Ok(Self { stage, operator, task, _subscription: subscription })
+        Ok(Self { stage, operator, targets, task, _subscription: subscription })
     }
 
-    fn clusters(&self) -> Api<Cluster> {
+    pub fn clusters(&self) -> Api<Cluster> {
         Api::namespaced(self.stage.plot.landscape.control_plane.clone(), &self.stage.plot.namespace)
     }
 
-    async fn create(&self, name: &str, change: impl FnOnce(&mut Value)) -> Result<Cluster, Fault> {
+    pub async fn create(&self, name: &str, change: impl FnOnce(&mut Value)) -> Result<Cluster, Fault> {
         let mut cluster = json!({
             "apiVersion": "operator.kyma-project.io/v1alpha1",
             "kind": "Cluster",
@@ -104,7 +105,7 @@ impl Play {
     }
 
     /// Waits until it is ready for its newest spec.
-    async fn ready(&self, name: &str) -> Result<ClusterStatus, Fault> {
+    pub async fn ready(&self, name: &str) -> Result<ClusterStatus, Fault> {
         let cluster = self
             .that(name, "is ready", |cluster| {
                 cluster.status.as_ref().is_some_and(|status| {
@@ -126,12 +127,12 @@ impl Play {
         Ok(provisioned(&cluster).unwrap().2)
     }
 
-    async fn delete(&self, name: &str) -> Result<(), Fault> {
+    pub async fn delete(&self, name: &str) -> Result<(), Fault> {
         self.clusters().delete(name, &DeleteParams::default()).await?;
         Ok(())
     }
 
-    async fn gone(&self, name: &str) -> Result<(), Fault> {
+    pub async fn gone(&self, name: &str) -> Result<(), Fault> {
         let api = self.clusters();
         until(&format!("Cluster {name} is gone"), async || match api.get_opt(name).await {
             Ok(None) => Ok(()),
@@ -152,7 +153,7 @@ impl Play {
     }
 
     /// A client for the cluster behind a Shoot.
-    async fn inside(&self, shoot: &str) -> Result<Client, Fault> {
+    pub async fn inside(&self, shoot: &str) -> Result<Client, Fault> {
         let kubeconfig = self.stage.plot.kubeconfig(shoot, KubeconfigAccess::Admin).await?;
         Ok(allotment_testing::client(kubeconfig).await?)
     }
@@ -195,7 +196,7 @@ impl Play {
     }
 }
 
-fn operator(stage: &Stage) -> Result<Operator, Fault> {
+fn operator(stage: &Stage) -> Result<(Operator, Targets), Fault> {
     let (control_plane, garden) =
         (stage.plot.landscape.control_plane.clone(), stage.plot.landscape.garden.clone());
     let (clock, metrics) = (Clock::system(), Metrics::new());
@@ -207,10 +208,10 @@ fn operator(stage: &Stage) -> Result<Operator, Fault> {
         connect: Connect::over_https(&metrics),
         metrics: metrics.clone(),
     });
-    Ok(Operator::new(Parts {
+    let operator = Operator::new(Parts {
         control_plane,
         garden,
-        targets,
+        targets: targets.clone(),
         settings: Settings {
             garden_namespace: stage.plot.garden_namespace.clone(),
             project: stage.plot.project.clone(),
@@ -223,7 +224,8 @@ fn operator(stage: &Stage) -> Result<Operator, Fault> {
         policy: policy(CONFIGURATION)?,
         clock,
         metrics,
-    }))
+    });
+    Ok((operator, targets))
 }
 
 fn policy(text: &str) -> Result<Policy, Fault> {

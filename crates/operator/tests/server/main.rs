@@ -1,6 +1,7 @@
 //! What the operators do on API servers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
+mod access;
 mod claims;
 mod clusters;
 mod ledgers;
@@ -61,6 +62,17 @@ fn main() -> ExitCode {
         case!(clusters::a_changed_configuration_is_rolled_out_in_turns),
         case!(clusters::a_request_deleted_by_hand_keeps_its_account_while_the_cluster_lives),
         case!(clusters::a_cluster_whose_finalizer_was_removed_leaves_nothing_behind),
+        case!(access::a_kubeconfig_can_do_what_was_asked_for_and_nothing_else),
+        case!(access::a_leaked_token_is_ended_after_the_new_one_is_published),
+        case!(access::what_is_revoked_is_refused_and_can_be_granted_anew),
+        case!(access::tokens_are_rotated_in_time_and_no_reader_is_refused),
+        case!(access::a_kubeconfig_can_go_into_a_secret),
+        case!(access::policies_bound_what_can_be_had),
+        case!(access::what_is_changed_in_the_cluster_is_put_back),
+        case!(access::a_changed_request_takes_the_old_rules_away),
+        case!(access::rotated_credentials_of_a_shoot_make_a_new_kubeconfig),
+        case!(access::what_is_missing_is_told),
+        case!(access::a_deleted_request_leaves_nothing_behind),
         case!(ledgers::another_ledger_is_noticed),
         case!(ledgers::an_old_ledger_is_noticed),
         case!(ledgers::an_empty_ledger_beside_a_used_pool_is_rebuilt),

@@ -1,0 +1,324 @@
+//! A request that is wanted.
+
+use super::{
+    Decision, Step, View,
+    draft::{Draft, rest},
+    is_held, is_marked,
+};
+use crate::access::{Asked, Asking, grant::Grant, rules::Mended};
+use allotment_api::{
+    kyma::{
+        Cluster, ClusterPhase, KubeconfigCondition, KubeconfigPhase, KubeconfigRequest,
+        KubeconfigRequestStatus, TokenState, TokenStatus,
+    },
+    names::annotation,
+};
+use jiff::{SignedDuration, Timestamp};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+pub(super) fn decide(view: &View<'_>) -> Decision {
+    let mut draft = Draft::new(view);
+    if !is_held(view.request) {
+        return rest(draft).step(Step::Hold);
+    }
+    let (grant, mended) = Grant::of(view.request);
+    tell_mended(&mut draft, &mended);
+    let Some(cluster) = view.cluster else { return without_cluster(view, draft, grant) };
+    let metadata = &cluster.metadata;
+    let asking = Asking {
+        namespace: view.request.metadata.namespace.as_deref().unwrap_or_default(),
+        cluster_namespace: metadata.namespace.as_deref().unwrap_or_default(),
+        cluster: metadata.name.as_deref().unwrap_or_default(),
+    };
+    let asked = Asked {
+        cluster_role: &grant.cluster_role,
+        role: &grant.role,
+        expiration: view.request.spec.expiration,
+    };
+    if let Some(why) = view.access.refusal(&asking, &asked) {
+        return denied(view, draft, grant, why);
+    }
+    draft.say(KubeconfigCondition::PolicyAllowed, true, "Allowed", "the policies allow every rule");
+    if is_marked(view.request, annotation::REVOKE) {
+        return revoked(view, draft, grant);
+    }
+    draft.drop_condition(KubeconfigCondition::Revoked);
+    granted(view, draft, cluster, grant)
+}
+
+fn tell_mended(draft: &mut Draft, mended: &[Mended]) {
+    if mended.is_empty() {
+        return draft.say(
+            KubeconfigCondition::RulesEffective,
+            true,
+            "AsWritten",
+            "every rule is granted as it is written",
+        );
+    }
+    let all: Vec<String> = mended.iter().map(ToString::to_string).collect();
+    draft.say(KubeconfigCondition::RulesEffective, false, "Mended", all.join("; "));
+}
+
+/// There is no such Cluster, or no longer: then what was granted went with it.
+fn without_cluster(view: &View<'_>, mut draft: Draft, _: Grant) -> Decision {
+    let name = &view.request.spec.cluster;
+    draft.observe();
+    if !draft.status.tokens.is_empty() || view.is_published {
+        draft.forget_tokens();
+        draft.not_yet(KubeconfigPhase::Pending, "NoCluster", format!("Cluster {name} is gone"));
+        return rest(draft).step(Step::Clear);
+    }
+    draft.not_yet(KubeconfigPhase::Pending, "NoCluster", format!("there is no Cluster {name}"));
+    rest(draft)
+}
+
+fn denied(view: &View<'_>, mut draft: Draft, grant: Grant, why: String) -> Decision {
+    draft.observe();
+    draft.say(KubeconfigCondition::PolicyAllowed, false, "Denied", &why);
+    if !draft.status.tokens.is_empty() && !view.is_withdrawn {
+        return withdraw(view, draft, grant, "it is no longer allowed, and is being taken back");
+    }
+    draft.forget_tokens();
+    draft.not_yet(KubeconfigPhase::Denied, "Denied", why);
+    let step = if view.is_published { Step::Clear } else { Step::Rest };
+    rest(draft).step(step)
+}
+
+fn revoked(view: &View<'_>, mut draft: Draft, grant: Grant) -> Decision {
+    draft.observe();
+    if !draft.status.tokens.is_empty() && !view.is_withdrawn {
+        draft.say(KubeconfigCondition::Revoked, false, "Revoking", "it is being taken out of the cluster");
+        return withdraw(view, draft, grant, "it is being revoked");
+    }
+    draft.forget_tokens();
+    draft.say(KubeconfigCondition::Revoked, true, "Revoked", "the grant is gone, and its tokens are refused");
+    draft.not_yet(
+        KubeconfigPhase::Revoked,
+        "Revoked",
+        "revoked by the annotation operator.kyma-project.io/revoke",
+    );
+    let step = if view.is_published { Step::Clear } else { Step::Rest };
+    rest(draft).step(step)
+}
+
+/// Takes everything out of the cluster. Until that is done nothing is said to be gone.
+fn withdraw(view: &View<'_>, mut draft: Draft, grant: Grant, doing: &str) -> Decision {
+    match view.hitch {
+        Some(hitch) if hitch.is_gone => {
+            draft.forget_tokens();
+            draft.say(
+                KubeconfigCondition::Revoked,
+                true,
+                "ClusterGone",
+                "the cluster is gone, and the grant with it",
+            );
+            draft.not_yet(KubeconfigPhase::Revoked, "ClusterGone", &hitch.message);
+            let step = if view.is_published { Step::Clear } else { Step::Rest };
+            rest(draft).step(step)
+        }
+        Some(hitch) => {
+            let message = format!("{doing}, but {}", hitch.message);
+            draft.say(KubeconfigCondition::Revoked, false, hitch.reason, message);
+            rest(draft).failed()
+        }
+        None => rest(draft).step(Step::Withdraw(Box::new(grant))),
+    }
+}
+
+fn granted(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -> Decision {
+    let why = why_new(view, &draft);
+    let published = draft.tokens_in(TokenState::Published).next().cloned();
+    if let Some(hitch) = view.hitch {
+        return hindered(view, draft, published.as_ref(), hitch);
+    }
+    if let Some(why) = why {
+        if !can_be_reached(cluster) {
+            let message = format!("Cluster {} is not ready yet", view.request.spec.cluster);
+            if published.is_none() {
+                draft.observe();
+                draft.not_yet(KubeconfigPhase::Pending, "ClusterNotReady", message);
+            }
+            return rest(draft);
+        }
+        let Some(asked) = draft.tokens_in(TokenState::Asked).next().cloned() else {
+            let number =
+                draft.status.tokens.iter().filter_map(|token| number_of(&token.secret)).max().unwrap_or(0)
+                    + 1;
+            let token = TokenStatus {
+                secret: grant.token_secret(number),
+                state: TokenState::Asked,
+                expiration_timestamp: None,
+            };
+            draft.status.tokens.push(token);
+            if published.is_none() {
+                draft.not_yet(KubeconfigPhase::Pending, "Issuing", why);
+            }
+            return rest(draft).step(Step::Record);
+        };
+        let grant = Box::new(grant);
+        if !view.is_granted {
+            return rest(draft).step(Step::Grant(grant));
+        }
+        let seconds = view.request.spec.expiration;
+        return rest(draft).step(Step::Issue { grant, secret: asked.secret, seconds });
+    }
+    let published = published.as_ref();
+    if view.is_look_due && !view.is_granted && can_be_reached(cluster) {
+        return rest(draft).step(Step::Grant(Box::new(grant)));
+    }
+    let secrets =
+        |draft: &Draft, state| draft.tokens_in(state).map(|token| token.secret.clone()).collect::<Vec<_>>();
+    let ending = secrets(&draft, TokenState::Ending);
+    if !ending.is_empty() && !view.is_ended {
+        return rest(draft).step(Step::End { secrets: ending, is_urgent: true });
+    }
+    // Before the tokens are forgotten: they say that the rotation that was asked for is done.
+    if is_marked(view.request, annotation::ROTATE) {
+        return rest(draft).step(Step::Unmark);
+    }
+    draft.status.tokens.retain(|token| token.state != TokenState::Ending);
+    let is_over = |token: &&TokenStatus| {
+        token.state == TokenState::Replaced
+            && token.expiration_timestamp.as_ref().is_none_or(|end| end.0 <= view.now)
+    };
+    let over: Vec<String> =
+        draft.status.tokens.iter().filter(is_over).map(|token| token.secret.clone()).collect();
+    // What has run out is only tidied up, and not worth a look into the cluster of its own.
+    if !over.is_empty() && view.is_granted {
+        if !view.is_ended {
+            return rest(draft).step(Step::End { secrets: over, is_urgent: false });
+        }
+        draft.status.tokens.retain(|token| !over.contains(&token.secret));
+    }
+    draft.observe();
+    tell_published(&mut draft, published);
+    let due = due(view.request, &draft).map(|due| due.duration_since(view.now).unsigned_abs());
+    let decision = rest(draft);
+    match due {
+        Some(due) => decision.after(due),
+        None => decision,
+    }
+}
+
+fn tell_published(draft: &mut Draft, published: Option<&TokenStatus>) {
+    draft.status.phase = Some(KubeconfigPhase::Issued);
+    let until = published.and_then(|token| token.expiration_timestamp.as_ref());
+    let message = until.map_or_else(|| "valid".to_owned(), |until| format!("valid until {}", until.0));
+    draft.say(KubeconfigCondition::Ready, true, "Issued", message);
+}
+
+/// What is published stays valid until it runs out.
+fn hindered(
+    view: &View<'_>,
+    mut draft: Draft,
+    published: Option<&TokenStatus>,
+    hitch: &super::Hitch,
+) -> Decision {
+    let end = published.and_then(|token| token.expiration_timestamp.as_ref());
+    let is_valid = view.is_published && end.is_some_and(|end| end.0 > view.now);
+    if is_valid {
+        draft.say(
+            KubeconfigCondition::Ready,
+            true,
+            "RotationDelayed",
+            format!("still valid, but {}", hitch.message),
+        );
+    } else {
+        draft.not_yet(KubeconfigPhase::Pending, hitch.reason, &hitch.message);
+    }
+    rest(draft).failed()
+}
+
+/// Why a new token is needed, if one is.
+fn why_new(view: &View<'_>, draft: &Draft) -> Option<String> {
+    let status = &draft.status;
+    let made_for = status.made_for.as_deref().unwrap_or_default();
+    let (rotation, place) = made_for.rsplit_once('/').unwrap_or_default();
+    let is_under_way = status.tokens.iter().any(|token| token.state == TokenState::Asked);
+    let is_being_ended = status.tokens.iter().any(|token| token.state == TokenState::Ending);
+    let has_published = status.tokens.iter().any(|token| token.state == TokenState::Published);
+    let why = if !has_published || !view.is_published {
+        "there is none yet"
+    } else if status.observed_generation != view.request.metadata.generation {
+        "the request has changed"
+    } else if rotation != view.rotation || view.place.is_some_and(|now| now != place) {
+        "the cluster's own credentials are rotated"
+    } else if is_marked(view.request, annotation::ROTATE) && !is_being_ended {
+        "the annotation asks for it"
+    } else if due(view.request, draft).is_some_and(|due| due <= view.now) {
+        "it is time"
+    } else if is_under_way {
+        "one was begun"
+    } else {
+        return None;
+    };
+    Some(format!("a kubeconfig is being issued: {why}"))
+}
+
+/// When the next one is due: at 70 to 80 per cent of the life, another part for every request, so that they do not come all at once.
+fn due(request: &KubeconfigRequest, draft: &Draft) -> Option<Timestamp> {
+    let issued = draft.status.issued_at.as_ref()?.0;
+    let end = draft.status.expiration_timestamp.as_ref()?.0;
+    let mut hasher = DefaultHasher::new();
+    (&request.metadata.uid, issued).hash(&mut hasher);
+    let part = 700 + i64::try_from(hasher.finish() % 100).unwrap_or(0);
+    // The cluster may give it a shorter life than was asked for, and its clock may be ahead of ours.
+    let life = end.duration_since(issued).min(SignedDuration::from_secs(request.spec.expiration)).as_millis();
+    let wait = i64::try_from(life).ok()?.checked_mul(part)? / 1000;
+    issued.checked_add(SignedDuration::from_millis(wait)).ok()
+}
+
+/// Whether a cluster has been made, and can be expected to answer.
+fn can_be_reached(cluster: &Cluster) -> bool {
+    let status = cluster.status.as_ref();
+    let phase = status.and_then(|status| status.phase);
+    let has_been_made = status.is_some_and(|status| status.api_server.is_some());
+    has_been_made
+        && !matches!(
+            phase,
+            None | Some(ClusterPhase::Pending | ClusterPhase::Waiting | ClusterPhase::Creating)
+        )
+}
+
+fn number_of(secret: &str) -> Option<u32> {
+    secret.rsplit_once('-')?.1.parse().ok()
+}
+
+/// A token as the cluster gave it.
+#[derive(Clone, Debug)]
+pub struct Token<'a> {
+    /// The Secret that it is bound to.
+    pub secret: &'a str,
+    /// When it was asked for.
+    pub issued: Timestamp,
+    /// When it runs out: what the cluster said, not what was asked for.
+    pub end: Timestamp,
+    /// The cluster's address and CA.
+    pub place: &'a str,
+}
+
+/// The status that goes with a kubeconfig with this token. What was published before is replaced and runs out by itself, or is
+/// ended if it has leaked.
+pub fn issued(view: &View<'_>, token: &Token<'_>) -> KubeconfigRequestStatus {
+    let mut draft = Draft::new(view);
+    let is_leaked = is_marked(view.request, annotation::ROTATE);
+    for known in &mut draft.status.tokens {
+        known.state = match known.state {
+            _ if known.secret == token.secret => TokenState::Published,
+            TokenState::Ending => TokenState::Ending,
+            _ if is_leaked => TokenState::Ending,
+            _ => TokenState::Replaced,
+        };
+        if known.state == TokenState::Published {
+            known.expiration_timestamp = Some(token.end.into());
+        }
+    }
+    let published = draft.tokens_in(TokenState::Published).next().cloned();
+    draft.status.expiration_timestamp = Some(token.end.into());
+    draft.status.issued_at = Some(token.issued.into());
+    draft.status.made_for = Some(format!("{}/{}", view.rotation, token.place));
+    draft.status.secret_ref.clone_from(&view.request.spec.secret_ref);
+    draft.observe();
+    tell_published(&mut draft, published.as_ref());
+    draft.status
+}

@@ -1,0 +1,316 @@
+//! A KubeconfigRequest from its beginning to its end, a step at a time.
+
+use super::*;
+use allotment_api::{
+    condition::ConditionStatus,
+    kyma::{KubeconfigPhase, TokenState},
+    names::annotation,
+};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+struct World {
+    request: Value,
+    cluster: Option<Value>,
+    access: Access,
+    is_published: bool,
+    rotation: &'static str,
+    place: Option<&'static str>,
+    is_granted: bool,
+    is_ended: bool,
+    is_withdrawn: bool,
+    hitch: Option<Hitch>,
+    is_look_due: bool,
+    now: Timestamp,
+}
+
+fn start() -> Timestamp {
+    "2026-01-01T00:00:00Z".parse().unwrap()
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            request: json!({
+                "apiVersion": "operator.kyma-project.io/v1alpha1",
+                "kind": "KubeconfigRequest",
+                "metadata": {
+                    "name": "one", "namespace": "a", "uid": "u-1", "generation": 1, "finalizers": ["allotment.dev/kubeconfig"],
+                    "annotations": {},
+                },
+                "spec": {
+                    "cluster": "home",
+                    "clusterRole": {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]},
+                    "expiration": 3600,
+                },
+            }),
+            cluster: Some(json!({
+                "apiVersion": "operator.kyma-project.io/v1alpha1",
+                "kind": "Cluster",
+                "metadata": {"name": "home", "namespace": "a"},
+                "spec": {},
+                "status": {"phase": "Ready", "apiServer": "https://e"},
+            })),
+            access: Access::default(),
+            is_published: false,
+            rotation: "r1",
+            place: None,
+            is_granted: false,
+            is_ended: false,
+            is_withdrawn: false,
+            hitch: None,
+            is_look_due: false,
+            now: start(),
+        }
+    }
+
+    /// With a kubeconfig of an hour, issued at the start.
+    fn issued() -> Self {
+        let mut world = Self::new();
+        world.record();
+        world.issue();
+        world.rest();
+        world.is_granted = false;
+        world
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
+        let request: KubeconfigRequest = serde_json::from_value(self.request.clone()).unwrap();
+        let cluster: Option<Cluster> =
+            self.cluster.as_ref().map(|cluster| serde_json::from_value(cluster.clone()).unwrap());
+        look(&View {
+            request: &request,
+            is_published: self.is_published,
+            access: &self.access,
+            cluster: cluster.as_ref(),
+            rotation: self.rotation,
+            place: self.place,
+            is_granted: self.is_granted,
+            is_ended: self.is_ended,
+            is_withdrawn: self.is_withdrawn,
+            hitch: self.hitch.as_ref(),
+            is_look_due: self.is_look_due,
+            now: self.now,
+        })
+    }
+
+    fn decide(&self) -> Decision {
+        self.with(decide)
+    }
+
+    fn record(&mut self) {
+        let decision = self.decide();
+        assert_eq!(decision.step, Step::Record);
+        self.request["status"] = json!(decision.status);
+    }
+
+    /// Takes the steps from a recorded token to a published kubeconfig.
+    fn issue(&mut self) {
+        assert!(matches!(self.decide().step, Step::Grant(_)), "{:?}", self.decide().step);
+        self.is_granted = true;
+        let Step::Issue { secret, seconds, .. } = self.decide().step else {
+            panic!("{:?}", self.decide().step)
+        };
+        let end = self.now + SignedDuration::from_secs(seconds);
+        let token = Token { secret: &secret, issued: self.now, end, place: "p1" };
+        let status = self.with(|view| issued(view, &token));
+        self.request["status"] = json!(status);
+        self.is_published = true;
+    }
+
+    fn rest(&mut self) -> KubeconfigRequestStatus {
+        let decision = self.decide();
+        assert_eq!(decision.step, Step::Rest);
+        self.request["status"] = json!(decision.status);
+        decision.status
+    }
+
+    fn annotate(&mut self, key: &str, value: &str) {
+        self.request["metadata"]["annotations"][key] = json!(value);
+    }
+
+    fn after(&mut self, seconds: i64) {
+        self.now = start() + SignedDuration::from_secs(seconds);
+    }
+
+    fn states(&self) -> Vec<TokenState> {
+        let status: KubeconfigRequestStatus = serde_json::from_value(self.request["status"].clone()).unwrap();
+        status.tokens.iter().map(|token| token.state).collect()
+    }
+}
+
+fn holds(status: &KubeconfigRequestStatus, type_: &str) -> Option<(ConditionStatus, String)> {
+    crate::condition::find(&status.conditions, type_)
+        .map(|condition| (condition.status, condition.reason.clone()))
+}
+
+#[test]
+fn a_token_is_written_down_before_it_is_asked_for() {
+    let mut world = World::new();
+    world.request["metadata"]["finalizers"] = json!([]);
+    assert_eq!(world.decide().step, Step::Hold);
+    world.request["metadata"]["finalizers"] = json!(["allotment.dev/kubeconfig"]);
+    world.record();
+    assert_eq!(world.states(), [TokenState::Asked]);
+    world.issue();
+    assert_eq!(world.states(), [TokenState::Published]);
+    let status = world.rest();
+    assert_eq!(status.phase, Some(KubeconfigPhase::Issued));
+    assert_eq!(holds(&status, "Ready").unwrap().0, ConditionStatus::True);
+    assert_eq!(world.rest(), status, "a second look changes nothing");
+}
+
+#[test]
+fn a_new_one_comes_in_time_and_the_old_one_runs_out() {
+    let mut world = World::issued();
+    world.after(2500);
+    let again = world.decide().again.unwrap();
+    assert!((Duration::from_secs(20)..=Duration::from_secs(380)).contains(&again), "{again:?}");
+    world.after(2880);
+    world.record();
+    assert_eq!(world.states(), [TokenState::Published, TokenState::Asked]);
+    world.issue();
+    assert_eq!(world.states(), [TokenState::Replaced, TokenState::Published]);
+    world.rest();
+    // Once it has run out, its Secret goes with the next look into the cluster.
+    world.after(3700);
+    world.is_granted = false;
+    assert_eq!(world.decide().step, Step::Rest);
+    world.is_granted = true;
+    assert!(matches!(world.decide().step, Step::End { is_urgent: false, .. }));
+    world.is_ended = true;
+    world.rest();
+    assert_eq!(world.states(), [TokenState::Published]);
+}
+
+#[test]
+fn what_makes_a_new_one_necessary() {
+    let changes: [fn(&mut World); 5] = [
+        |world| world.request["metadata"]["generation"] = json!(2),
+        |world| world.rotation = "r2",
+        |world| world.place = Some("p2"),
+        |world| world.annotate(annotation::ROTATE, "true"),
+        |world| world.is_published = false,
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let mut world = World::issued();
+        change(&mut world);
+        assert_eq!(world.decide().step, Step::Record, "{number}");
+    }
+}
+
+#[test]
+fn a_leaked_token_is_ended_after_the_new_one_is_published() {
+    let mut world = World::issued();
+    world.annotate(annotation::ROTATE, "true");
+    world.record();
+    world.issue();
+    assert_eq!(world.states(), [TokenState::Ending, TokenState::Published]);
+    assert!(matches!(world.decide().step, Step::End { is_urgent: true, .. }), "and not another one");
+    world.is_ended = true;
+    assert_eq!(world.decide().step, Step::Unmark);
+    world.annotate(annotation::ROTATE, "false");
+    world.rest();
+    assert_eq!(world.states(), [TokenState::Published]);
+}
+
+#[test]
+fn nothing_is_called_revoked_before_it_is() {
+    let mut world = World::issued();
+    world.annotate(annotation::REVOKE, "true");
+    assert!(matches!(world.decide().step, Step::Withdraw(_)));
+    world.hitch = Some(Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_gone: false });
+    let decision = world.decide();
+    assert!(decision.is_failed);
+    assert_eq!(holds(&decision.status, "Revoked"), Some((ConditionStatus::False, "Unreachable".to_owned())));
+    assert!(!decision.status.tokens.is_empty());
+    world.hitch = None;
+    world.is_withdrawn = true;
+    let decision = world.decide();
+    assert_eq!(decision.step, Step::Clear);
+    assert_eq!(decision.status.phase, Some(KubeconfigPhase::Revoked));
+    assert!(decision.status.tokens.is_empty() && decision.status.expiration_timestamp.is_none());
+    world.request["status"] = json!(decision.status);
+    world.is_published = false;
+    world.is_withdrawn = false;
+    let status = world.rest();
+    assert_eq!(holds(&status, "Revoked").unwrap().0, ConditionStatus::True);
+    world.annotate(annotation::REVOKE, "false");
+    assert_eq!(world.decide().step, Step::Record, "it is granted anew");
+}
+
+#[test]
+fn what_is_no_longer_allowed_is_taken_back() {
+    let mut world = World::issued();
+    world.access = serde_json::from_value(json!({"policies": [{"namespaces": ["b"]}]})).unwrap();
+    assert!(matches!(world.decide().step, Step::Withdraw(_)));
+    world.is_withdrawn = true;
+    let decision = world.decide();
+    assert_eq!((decision.step, decision.status.phase), (Step::Clear, Some(KubeconfigPhase::Denied)));
+}
+
+#[test]
+fn a_cluster_that_cannot_be_reached_leaves_what_is_valid() {
+    let mut world = World::issued();
+    world.after(2880);
+    world.record();
+    world.hitch = Some(Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_gone: false });
+    let decision = world.decide();
+    assert_eq!(holds(&decision.status, "Ready"), Some((ConditionStatus::True, "RotationDelayed".to_owned())));
+    world.after(3700);
+    let decision = world.decide();
+    assert_eq!(holds(&decision.status, "Ready"), Some((ConditionStatus::False, "Unreachable".to_owned())));
+}
+
+#[test]
+fn a_cluster_that_is_not_there_or_not_ready_is_waited_for() {
+    let mut world = World::new();
+    world.cluster.as_mut().unwrap()["status"]["phase"] = json!("Creating");
+    assert_eq!(holds(&world.rest(), "Ready").unwrap().1, "ClusterNotReady");
+    world.cluster = None;
+    assert_eq!(holds(&world.rest(), "Ready").unwrap().1, "NoCluster");
+    let mut world = World::issued();
+    world.cluster = None;
+    assert_eq!(world.decide().step, Step::Clear, "what was granted went with it");
+}
+
+#[test]
+fn a_look_puts_back_what_was_changed() {
+    let mut world = World::issued();
+    world.is_look_due = true;
+    assert!(matches!(world.decide().step, Step::Grant(_)));
+    world.is_granted = true;
+    assert_eq!(world.decide().step, Step::Rest);
+}
+
+#[test]
+fn deletion_takes_everything_out_first_but_does_not_wait_for_ever() {
+    let mut world = World::issued();
+    world.request["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert!(matches!(world.decide().step, Step::Withdraw(_)));
+    world.hitch = Some(Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_gone: false });
+    assert!(world.decide().is_failed);
+    // Ten minutes after the last token has run out.
+    world.after(3600 + 599);
+    assert!(world.decide().is_failed);
+    world.after(3600 + 600);
+    assert_eq!(world.decide().step, Step::LetGo);
+    world.after(10);
+    world.hitch = Some(Hitch { reason: "ClusterGone", message: "gone".to_owned(), is_gone: true });
+    assert_eq!(world.decide().step, Step::LetGo);
+    world.hitch = None;
+    world.is_withdrawn = true;
+    assert_eq!(world.decide().step, Step::LetGo);
+}
+
+#[test]
+fn clusters_are_looked_for_where_they_may_be() {
+    let request = |extra: Value| -> KubeconfigRequest {
+        let mut request = World::new().request;
+        request["spec"].as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        serde_json::from_value(request).unwrap()
+    };
+    assert_eq!(cluster_namespaces(&request(json!({})), ""), ["a"]);
+    assert_eq!(cluster_namespaces(&request(json!({})), "kcp"), ["a", "kcp"]);
+    assert_eq!(cluster_namespaces(&request(json!({"clusterNamespace": "b"})), "kcp"), ["b"]);
+}

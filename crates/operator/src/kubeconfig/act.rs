@@ -1,0 +1,293 @@
+//! The steps, as far as they are about the request.
+
+use super::{
+    Trouble,
+    index::Known,
+    inside,
+    look::{Next, Scene},
+    run::Inner,
+};
+use crate::{
+    runtime::{call::call, events::Tone},
+    target::{Key, Reached, TargetTrouble},
+};
+use allotment_api::{
+    kyma::{Cluster, KubeconfigRequest, KubeconfigRequestStatus, TokenState},
+    names::{annotation, finalizer},
+};
+use allotment_core::access::{
+    flow::{Decision, Hitch, Step, Token, issued},
+    grant::{Grant, Parts, kubeconfig, place},
+};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use kube::{
+    Api, ResourceExt,
+    api::{Patch, PatchParams},
+};
+use secrecy::zeroize::Zeroizing;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+impl Inner {
+    /// Takes a step, and puts what came of it on the scene. What goes wrong in a cluster is a hitch, which the status tells.
+    pub(super) async fn act(&self, scene: &mut Scene, decision: &Decision) -> Result<Next, Trouble> {
+        match &decision.step {
+            Step::Hold => {
+                let mut finalizers = scene.request.finalizers().to_vec();
+                finalizers.push(finalizer::KUBECONFIG.to_owned());
+                self.patch_request(scene, json!({ "finalizers": finalizers })).await?;
+            }
+            Step::Record => self.write_status(scene, &decision.status, None).await?,
+            Step::Grant(grant) => {
+                let made = self.grant(scene, grant).await;
+                note(scene, made);
+            }
+            Step::Issue { grant, secret, seconds } => {
+                match self.issue(scene, grant, secret, *seconds).await {
+                    Err(Trouble::Target(trouble)) => note(scene, Err(trouble)),
+                    result => result?,
+                }
+            }
+            Step::End { secrets, is_urgent } => {
+                let ended = self.end(scene, secrets, *is_urgent).await;
+                scene.is_ended = ended.is_ok();
+                note(scene, ended);
+            }
+            Step::Unmark => {
+                self.patch_request(scene, json!({ "annotations": { annotation::ROTATE: "false" } })).await?;
+            }
+            Step::Withdraw(grant) => {
+                let withdrawn = self.withdraw(scene, grant).await?;
+                scene.is_withdrawn = withdrawn.is_ok();
+                note(scene, withdrawn);
+            }
+            Step::Clear => {
+                self.remove_published(scene).await?;
+                let was_revoked = decision.status.phase;
+                self.write_status(scene, &decision.status, Some(None)).await?;
+                self.say_cleared(scene, was_revoked).await;
+            }
+            Step::LetGo => {
+                self.remove_published(scene).await?;
+                let finalizers: Vec<&String> =
+                    scene.request.finalizers().iter().filter(|name| *name != finalizer::KUBECONFIG).collect();
+                match self.patch_request(scene, json!({ "finalizers": finalizers })).await {
+                    Err(Trouble::Call(error)) if error.is_not_found() => (),
+                    result => result?,
+                }
+                return Ok(Next::Nothing);
+            }
+            Step::Rest => return Ok(Next::Publish),
+        }
+        Ok(Next::Decide)
+    }
+
+    /// Reaches the cluster, once a look.
+    async fn reach(&self, scene: &mut Scene) -> Result<Reached, TargetTrouble> {
+        if let Some(reached) = &scene.reached {
+            return Ok(reached.clone());
+        }
+        let Some(key) = scene.cluster.as_deref().map(key_of) else {
+            return Err(TargetTrouble::NoShoot { shoot: scene.request.spec.cluster.clone() });
+        };
+        let reached = self.targets.reach(&key).await?;
+        scene.place = Some(place(&reached.server, reached.ca.as_deref()));
+        scene.reached = Some(reached.clone());
+        Ok(reached)
+    }
+
+    async fn grant(&self, scene: &mut Scene, grant: &Grant) -> Result<(), TargetTrouble> {
+        let reached = self.reach(scene).await?;
+        let tokens = scene.request.status.as_ref().map(|status| status.tokens.as_slice()).unwrap_or_default();
+        // Before the first token there is nothing that would have to go.
+        let is_first = matches!(tokens, [only] if only.state == TokenState::Asked);
+        inside::grant(&reached, grant, is_first).await?;
+        scene.is_granted = true;
+        self.has_looked(scene);
+        Ok(())
+    }
+
+    async fn issue(
+        &self,
+        scene: &mut Scene,
+        grant: &Grant,
+        secret: &str,
+        seconds: i64,
+    ) -> Result<(), Trouble> {
+        let reached = self.reach(scene).await?;
+        let is_leaked =
+            scene.request.annotations().get(annotation::ROTATE).is_some_and(|value| value == "true");
+        if is_leaked {
+            scene.leaked = self.published_token(scene).await?;
+        }
+        let (token, end) = inside::token(&reached, grant, secret, seconds).await?;
+        let cluster = scene.cluster.as_ref().map(|cluster| cluster.name_any()).unwrap_or_default();
+        let ca = reached.ca.as_ref().map(|ca| BASE64_STANDARD.encode(ca));
+        let parts = Parts {
+            cluster: &cluster,
+            server: &reached.server,
+            tls_server_name: reached.tls_server_name.as_deref(),
+            ca: ca.as_deref(),
+            namespace: grant.namespace.as_deref(),
+        };
+        let text = Zeroizing::new(kubeconfig(&parts, &grant.name, token.expose_secret()));
+        let here = place(&reached.server, reached.ca.as_deref());
+        let token = Token { secret, issued: self.clock.now(), end, place: &here };
+        let status = issued(&scene.view(self), &token);
+        let was_published = scene.view(self).is_published;
+        let has_ending = status.tokens.iter().any(|token| token.state == TokenState::Ending);
+        if !self.publish_to_secret(scene, &text).await? {
+            return Ok(());
+        }
+        let in_status = scene
+            .request
+            .spec
+            .secret_ref
+            .is_none()
+            .then(|| Zeroizing::new(BASE64_STANDARD.encode(text.as_str())));
+        self.write_status(scene, &status, Some(in_status.as_ref().map(|text| text.as_str()))).await?;
+        let reason = if was_published { "KubeconfigRotated" } else { "KubeconfigIssued" };
+        tracing::info!(request = %scene.name, %end, "{reason}");
+        self.recorder.say(&*scene.request, Tone::Normal, reason, &format!("valid until {end}")).await;
+        if is_leaked && !has_ending {
+            // There was none before that could have leaked.
+            self.patch_request(scene, json!({ "annotations": { annotation::ROTATE: "false" } })).await?;
+        }
+        Ok(())
+    }
+
+    async fn end(&self, scene: &mut Scene, secrets: &[String], is_urgent: bool) -> Result<(), TargetTrouble> {
+        let reached = self.reach(scene).await?;
+        inside::delete_tokens(&reached, secrets).await?;
+        if is_urgent {
+            let leaked = scene.leaked.take();
+            inside::until_refused(&self.targets, &reached, leaked).await?;
+        }
+        Ok(())
+    }
+
+    /// The outer result is about the control plane.
+    async fn withdraw(&self, scene: &mut Scene, grant: &Grant) -> Result<Result<(), TargetTrouble>, Trouble> {
+        let token = self.published_token(scene).await?;
+        let withdrawn = async {
+            let reached = self.reach(scene).await?;
+            inside::withdraw(&reached, grant).await?;
+            inside::until_refused(&self.targets, &reached, token).await
+        };
+        Ok(withdrawn.await)
+    }
+
+    async fn say_cleared(&self, scene: &Scene, phase: Option<allotment_api::kyma::KubeconfigPhase>) {
+        use allotment_api::kyma::KubeconfigPhase;
+        let (tone, reason, note) = match phase {
+            Some(KubeconfigPhase::Revoked) => {
+                (Tone::Normal, "KubeconfigRevoked", "the grant is gone, and its tokens are refused")
+            }
+            Some(KubeconfigPhase::Denied) => {
+                (Tone::Warning, "PolicyDenied", "the policies no longer allow it; it was taken back")
+            }
+            _ => return,
+        };
+        self.recorder.say(&*scene.request, tone, reason, note).await;
+    }
+
+    /// Writes the status, if it says something else. The kubeconfig is left as it is, set, or taken away.
+    pub(super) async fn write_status(
+        &self,
+        scene: &mut Scene,
+        status: &KubeconfigRequestStatus,
+        kubeconfig: Option<Option<&str>>,
+    ) -> Result<(), Trouble> {
+        let before = scene.request.status.clone().unwrap_or_default();
+        let takes_away = kubeconfig == Some(None) && scene.has_kubeconfig;
+        if before == *status && !takes_away && !matches!(kubeconfig, Some(Some(_))) {
+            return Ok(());
+        }
+        let mut fields = json!(status);
+        // A merge patch takes away only what it names.
+        if let Value::Object(before) = json!(before) {
+            for (gone, _) in
+                before.into_iter().filter(|(name, _)| fields.get(name).is_none()).collect::<Vec<_>>()
+            {
+                fields[gone] = Value::Null;
+            }
+        }
+        match kubeconfig {
+            None => (),
+            Some(text) => fields["kubeconfig"] = json!(text),
+        }
+        let metadata =
+            json!({ "uid": scene.request.uid(), "resourceVersion": scene.request.resource_version() });
+        let patch = json!({ "metadata": metadata, "status": fields });
+        let (api, name) = (self.requests_in(&scene.name.namespace), scene.name.name.clone());
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        let what = || format!("write the status of KubeconfigRequest {name}");
+        let written = call(what, api.patch_status(&name, &params, &patch)).await?;
+        self.learn(scene, written);
+        Ok(())
+    }
+
+    async fn patch_request(&self, scene: &mut Scene, change: Value) -> Result<(), Trouble> {
+        let mut metadata =
+            json!({ "uid": scene.request.uid(), "resourceVersion": scene.request.resource_version() });
+        if let (Some(all), Value::Object(change)) = (metadata.as_object_mut(), change) {
+            all.extend(change);
+        }
+        let patch = json!({ "metadata": metadata });
+        let (api, name) = (self.requests_in(&scene.name.namespace), scene.name.name.clone());
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        let what = || format!("change the metadata of KubeconfigRequest {name}");
+        let written = call(what, api.patch(&name, &params, &patch)).await?;
+        self.learn(scene, written);
+        Ok(())
+    }
+
+    fn learn(&self, scene: &mut Scene, mut written: KubeconfigRequest) {
+        self.index().learn_request(written.clone());
+        let has_kubeconfig = written.status.as_mut().and_then(|status| status.kubeconfig.take()).is_some();
+        written.metadata.managed_fields = None;
+        scene.learn(Known { request: written.into(), has_kubeconfig });
+    }
+
+    pub(super) fn requests_in(&self, namespace: &str) -> Api<KubeconfigRequest> {
+        Api::namespaced(self.control_plane.clone(), namespace)
+    }
+}
+
+/// What stood in the way in a cluster, for the next decision.
+fn note(scene: &mut Scene, result: Result<(), TargetTrouble>) {
+    let Err(trouble) = result else { return };
+    let reason = match &trouble {
+        TargetTrouble::NoShoot { .. } | TargetTrouble::OtherShoot { .. } => "ClusterGone",
+        TargetTrouble::NotReady { .. } => "ClusterNotReady",
+        TargetTrouble::Taken { .. } => "NameTaken",
+        TargetTrouble::Call(error) if error.is_not_found() => "NamespaceMissing",
+        TargetTrouble::Call(error) if error.category() == "forbidden" => "Forbidden",
+        _ => "Unreachable",
+    };
+    let hint =
+        if reason == "NamespaceMissing" { "; create it, or set spec.role.createNamespace" } else { "" };
+    let message = format!("{trouble}{hint}");
+    scene.hitch = Some(Hitch { reason, message, is_gone: reason == "ClusterGone" });
+}
+
+/// The way into a cluster.
+fn key_of(cluster: &Cluster) -> Key {
+    match &cluster.spec.byoc {
+        Some(byoc) => Key::byoc(cluster.namespace().unwrap_or_default(), &byoc.kubeconfig_secret_ref),
+        None => {
+            let status = cluster.status.as_ref();
+            let part = |part: Option<&String>| part.cloned().unwrap_or_default();
+            Key::shoot(
+                part(status.and_then(|status| status.shoot_name.as_ref())),
+                part(status.and_then(|status| status.shoot_uid.as_ref())),
+            )
+        }
+    }
+}
+
+/// A token, as it stands in a kubeconfig of ours.
+pub(super) fn token_in(text: &str) -> Option<SecretString> {
+    let all: Value = serde_json::from_str(text).ok()?;
+    all.pointer("/users/0/user/token")?.as_str().map(SecretString::from)
+}

@@ -1,0 +1,245 @@
+//! What is known of KubeconfigRequests and their clusters, kept in memory from watches. Kubeconfigs are not kept.
+
+use crate::runtime::{
+    keep,
+    kept::{Kept, is_older},
+};
+use allotment_api::{
+    gardener::{Rotation, Shoot},
+    kyma::{Cluster, ClusterSpec, ClusterStatus, KubeconfigPhase, KubeconfigRequest},
+    names::annotation,
+};
+use allotment_core::access::flow::cluster_namespaces;
+use kube::{ResourceExt, api::ObjectMeta};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+/// An object in the control plane, by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl RequestName {
+    pub(super) fn of(metadata: &ObjectMeta) -> Self {
+        let part = |part: &Option<String>| part.clone().unwrap_or_default();
+        Self { namespace: part(&metadata.namespace), name: part(&metadata.name) }
+    }
+}
+
+impl fmt::Display for RequestName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// The kinds that are followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Followed {
+    Requests,
+    Clusters,
+    Shoots,
+}
+
+/// A request, without its kubeconfig.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) request: Arc<KubeconfigRequest>,
+    /// Whether its status holds a kubeconfig.
+    pub(super) has_kubeconfig: bool,
+}
+
+/// What is known.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    requests: Kept<RequestName, Known>,
+    clusters: Kept<RequestName, Arc<Cluster>>,
+    /// How the rotation of a Shoot's own credentials stands.
+    rotations: Kept<String, (String, Option<RequestName>)>,
+    /// Requests by the name of their Cluster, whatever its namespace.
+    asking: BTreeMap<String, BTreeSet<RequestName>>,
+}
+
+impl Index {
+    pub(super) fn is_complete(&self) -> bool {
+        self.requests.is_listed() && self.clusters.is_listed() && self.rotations.is_listed()
+    }
+
+    pub(super) fn request(&self, name: &RequestName) -> Option<Known> {
+        self.requests.get(name).cloned()
+    }
+
+    pub(super) fn all_requests(&self) -> Vec<RequestName> {
+        self.requests.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// How many requests are in each phase.
+    pub(super) fn phases(&self) -> BTreeMap<Option<KubeconfigPhase>, usize> {
+        let mut phases = BTreeMap::new();
+        for (_, known) in self.requests.iter() {
+            *phases.entry(known.request.status.as_ref().and_then(|status| status.phase)).or_default() += 1;
+        }
+        phases
+    }
+
+    pub(super) fn cluster_of(&self, request: &KubeconfigRequest, default: &str) -> Option<Arc<Cluster>> {
+        cluster_namespaces(request, default).into_iter().find_map(|namespace| {
+            self.clusters.get(&RequestName { namespace, name: request.spec.cluster.clone() }).cloned()
+        })
+    }
+
+    /// How the rotation of a cluster's own credentials stands; empty for one that the tenant brought.
+    pub(super) fn rotation_of(&self, cluster: &Cluster) -> String {
+        let shoot = cluster.status.as_ref().and_then(|status| status.shoot_name.clone());
+        shoot.and_then(|name| self.rotations.get(&name)).map(|known| known.0.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn learn_request(&mut self, mut request: KubeconfigRequest) -> Vec<RequestName> {
+        request.metadata.managed_fields = None;
+        let name = RequestName::of(&request.metadata);
+        let known = self.requests.current(&name);
+        if known.is_some_and(|known| is_older(&request.metadata, &known.request.metadata)) {
+            return Vec::new();
+        }
+        let kubeconfig = request.status.as_mut().and_then(|status| status.kubeconfig.take());
+        self.asking.entry(request.spec.cluster.clone()).or_default().insert(name.clone());
+        let known = Known { request: Arc::new(request), has_kubeconfig: kubeconfig.is_some() };
+        self.requests.insert(name.clone(), known);
+        vec![name]
+    }
+
+    pub(super) fn forget_request(&mut self, name: &RequestName) -> Vec<RequestName> {
+        if let Some(gone) = self.requests.remove(name)
+            && let Some(asking) = self.asking.get_mut(&gone.request.spec.cluster)
+        {
+            asking.remove(name);
+            if asking.is_empty() {
+                self.asking.remove(&gone.request.spec.cluster);
+            }
+        }
+        // Whoever remembers something of it is told to forget.
+        vec![name.clone()]
+    }
+
+    pub(super) fn learn_cluster(&mut self, cluster: Cluster) -> Vec<RequestName> {
+        let name = RequestName::of(&cluster.metadata);
+        let pruned = pruned(cluster);
+        let known = self.clusters.current(&name);
+        if known.is_some_and(|known| is_older(&pruned.metadata, &known.metadata)) {
+            return Vec::new();
+        }
+        let is_same = known.is_some_and(|known| known.spec == pruned.spec && known.status == pruned.status);
+        self.clusters.insert(name.clone(), Arc::new(pruned));
+        if is_same { Vec::new() } else { self.asking_for(&name.name) }
+    }
+
+    pub(super) fn forget_cluster(&mut self, name: &RequestName) -> Vec<RequestName> {
+        self.clusters.remove(name);
+        self.asking_for(&name.name)
+    }
+
+    pub(super) fn learn_shoot(&mut self, shoot: &Shoot) -> Vec<RequestName> {
+        let rotation = rotation(shoot);
+        let cluster =
+            shoot.annotations().get(annotation::CLUSTER).and_then(|cluster| cluster.split_once('/'));
+        let cluster = cluster
+            .map(|(namespace, name)| RequestName { namespace: namespace.to_owned(), name: name.to_owned() });
+        let before = self.rotations.insert(shoot.name_any(), (rotation.clone(), cluster.clone()));
+        match cluster {
+            Some(cluster) if before.is_none_or(|before| before.0 != rotation) => {
+                self.asking_for(&cluster.name)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn forget_shoot(&mut self, name: &str) -> Vec<RequestName> {
+        let gone = self.rotations.remove(&name.to_owned());
+        gone.and_then(|gone| gone.1).map(|cluster| self.asking_for(&cluster.name)).unwrap_or_default()
+    }
+
+    fn asking_for(&self, cluster: &str) -> Vec<RequestName> {
+        self.asking.get(cluster).into_iter().flatten().cloned().collect()
+    }
+}
+
+impl keep::Index for Index {
+    type Followed = Followed;
+    type Task = RequestName;
+
+    fn restart(&mut self, what: Followed) {
+        match what {
+            Followed::Requests => self.requests.restart(),
+            Followed::Clusters => self.clusters.restart(),
+            Followed::Shoots => self.rotations.restart(),
+        }
+    }
+
+    fn listed(&mut self, what: Followed) -> Vec<RequestName> {
+        match what {
+            Followed::Requests => {
+                let gone = self.requests.missing().into_iter();
+                gone.flat_map(|name| self.forget_request(&name)).collect()
+            }
+            Followed::Clusters => {
+                let gone = self.clusters.missing().into_iter();
+                gone.flat_map(|name| self.forget_cluster(&name)).collect()
+            }
+            Followed::Shoots => {
+                let gone = self.rotations.missing().into_iter();
+                gone.flat_map(|name| self.forget_shoot(&name)).collect()
+            }
+        }
+    }
+}
+
+/// What is needed of a Cluster, and nothing else: there are thousands.
+fn pruned(cluster: Cluster) -> Cluster {
+    let Cluster { metadata, spec, status } = cluster;
+    let ObjectMeta { name, namespace, uid, resource_version, .. } = metadata;
+    let status = status.map(|status| ClusterStatus {
+        phase: status.phase,
+        shoot_name: status.shoot_name,
+        shoot_uid: status.shoot_uid,
+        api_server: status.api_server,
+        ..ClusterStatus::default()
+    });
+    Cluster {
+        metadata: ObjectMeta { name, namespace, uid, resource_version, ..ObjectMeta::default() },
+        spec: ClusterSpec {
+            byoc: spec.byoc,
+            core: None,
+            extensions: None,
+            oidc_config: None,
+            additional_oidc_configs: Vec::new(),
+            infrastructure: None,
+            administrators: Vec::new(),
+            maintenance: None,
+            shoot_template: None,
+        },
+        status,
+    }
+}
+
+/// The phases and times of the rotations that end tokens or change the CA.
+fn rotation(shoot: &Shoot) -> String {
+    let credentials = shoot.status.as_ref().and_then(|status| status.credentials.as_ref());
+    let Some(rotation) = credentials.and_then(|credentials| credentials.rotation.as_ref()) else {
+        return String::new();
+    };
+    let part = |what: &str, rotation: &Option<Rotation>| {
+        rotation.as_ref().map(|rotation| {
+            let time =
+                rotation.last_initiation_time.as_ref().map(|time| time.0.as_second()).unwrap_or_default();
+            format!("{what}-{}-{time}", rotation.phase)
+        })
+    };
+    let parts = [part("ca", &rotation.certificate_authorities), part("key", &rotation.service_account_key)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("-")
+}

@@ -1,0 +1,273 @@
+//! The steps, as far as they are inside a cluster. Everything here can be repeated.
+
+use crate::target::{Reached, TargetTrouble, Targets};
+use allotment_api::names::{FIELD_MANAGER, label};
+use allotment_core::access::grant::{Grant, Kind, NAMESPACE, Object};
+use jiff::Timestamp;
+use k8s_openapi::api::{
+    authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec},
+    core::v1::{Namespace, Secret, ServiceAccount},
+};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{
+        ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
+        PostParams, Preconditions,
+    },
+};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// An API server may believe a token for this long after its Secret is gone; it is 10 s in Kubernetes.
+const TOKEN_CACHE: Duration = Duration::from_secs(11);
+
+/// How long a token is tried until it is refused.
+const REFUSED: Duration = Duration::from_secs(20);
+
+/// How often.
+const TRY: Duration = Duration::from_millis(500);
+
+/// Makes what a grant is made of, puts back what was changed, and takes away what is no longer asked for. With nothing to do it
+/// is one list for each kind.
+pub(super) async fn grant(reached: &Reached, grant: &Grant, is_first: bool) -> Result<(), TargetTrouble> {
+    let wanted = grant.objects();
+    let found = if is_first { Vec::new() } else { found(reached, grant).await? };
+    if let Some(namespace) = grant.namespace.as_deref().filter(|_| grant.creates_namespace) {
+        make_namespace(reached, namespace).await?;
+    }
+    for object in &wanted {
+        let same = found.iter().find(|(kind, there)| *kind == object.kind && is_same_place(there, object));
+        match same {
+            Some((_, there)) if is_within(object, there) => continue,
+            // What a binding binds cannot be changed.
+            Some((_, there)) if there.data.get("roleRef") != object.body.get("roleRef") => {
+                delete(reached, object.kind, there).await?;
+            }
+            _ => (),
+        }
+        apply(reached, object).await?;
+    }
+    let is_left = |(kind, there): &&(Kind, DynamicObject)| {
+        !wanted.iter().any(|object| object.kind == *kind && is_same_place(there, object))
+    };
+    for (kind, there) in found.iter().filter(is_left) {
+        delete(reached, *kind, there).await?;
+    }
+    Ok(())
+}
+
+/// Gets a token that ends with its Secret, and when it runs out by itself.
+pub(super) async fn token(
+    reached: &Reached,
+    grant: &Grant,
+    secret: &str,
+    seconds: i64,
+) -> Result<(SecretString, Timestamp), TargetTrouble> {
+    let secrets: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
+    let body = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": grant.metadata(secret, Some(NAMESPACE)),
+    });
+    let (params, patch) = (applying(), Patch::Apply(&body));
+    let what = || format!("make Secret {NAMESPACE}/{secret} in {}", reached.key);
+    let made = reached.call(what, secrets.patch_metadata(secret, &params, &patch)).await?;
+    let request = TokenRequest {
+        spec: Some(TokenRequestSpec {
+            expiration_seconds: Some(seconds),
+            bound_object_ref: Some(BoundObjectReference {
+                api_version: Some("v1".to_owned()),
+                kind: Some("Secret".to_owned()),
+                name: Some(secret.to_owned()),
+                uid: made.metadata.uid,
+            }),
+            ..TokenRequestSpec::default()
+        }),
+        ..TokenRequest::default()
+    };
+    let accounts: Api<ServiceAccount> = Api::namespaced(reached.client.clone(), NAMESPACE);
+    let what = || format!("ask {} for a token", reached.key);
+    let params = PostParams::default();
+    let answer = accounts.create_token_request(&grant.name, &params, &request);
+    let status = reached.call(what, answer).await?.status;
+    let answer = status.and_then(|status| status.token.zip(status.expiration_timestamp));
+    let (token, end) =
+        answer.ok_or_else(|| TargetTrouble::Unreadable { what: "ask for a token".to_owned() })?;
+    Ok((SecretString::from(token), end.0))
+}
+
+/// Deletes the Secrets of tokens.
+pub(super) async fn delete_tokens(reached: &Reached, secrets: &[String]) -> Result<(), TargetTrouble> {
+    let api: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
+    for secret in secrets {
+        let what = || format!("delete Secret {NAMESPACE}/{secret} in {}", reached.key);
+        gone(reached.call(what, api.delete(secret, &DeleteParams::default())).await)?;
+    }
+    Ok(())
+}
+
+/// Takes everything of a grant out of the cluster: the tokens first.
+pub(super) async fn withdraw(reached: &Reached, grant: &Grant) -> Result<(), TargetTrouble> {
+    let secrets: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
+    let what = || format!("list the tokens of {} in {}", grant.owner, reached.key);
+    let tokens = reached.call(what, secrets.list_metadata(&ours(grant))).await?;
+    let tokens: Vec<String> = tokens.iter().map(ResourceExt::name_any).collect();
+    delete_tokens(reached, &tokens).await?;
+    for (kind, there) in found(reached, grant).await? {
+        delete(reached, kind, &there).await?;
+    }
+    Ok(())
+}
+
+/// Waits until a token is refused. One that is not known is waited for as long as a server may believe it.
+pub(super) async fn until_refused(
+    targets: &Targets,
+    reached: &Reached,
+    token: Option<SecretString>,
+) -> Result<(), TargetTrouble> {
+    let Some(token) = token else {
+        sleep(TOKEN_CACHE).await;
+        return Ok(());
+    };
+    let client = targets.with_token(reached, token).await?;
+    let end = Instant::now() + REFUSED;
+    loop {
+        if is_refused(&client, reached).await? {
+            return Ok(());
+        }
+        if Instant::now() >= end {
+            let because =
+                format!("a token is still taken {} s after its Secret was deleted", REFUSED.as_secs());
+            return Err(TargetTrouble::Unreachable { target: reached.key.to_string(), because });
+        }
+        sleep(TRY).await;
+    }
+}
+
+async fn is_refused(client: &Client, reached: &Reached) -> Result<bool, TargetTrouble> {
+    let asked = crate::runtime::call::call(
+        || format!("try a token on {}", reached.key),
+        client.list_core_api_versions(),
+    )
+    .await;
+    match asked {
+        Ok(_) => Ok(false),
+        Err(error) => match error.code() {
+            Some(401) => Ok(true),
+            // It knows who asks, and does not like what is asked.
+            Some(403) => Ok(false),
+            _ => Err(error.into()),
+        },
+    }
+}
+
+/// Everything that carries the label of a grant, in the order in which it goes.
+async fn found(reached: &Reached, grant: &Grant) -> Result<Vec<(Kind, DynamicObject)>, TargetTrouble> {
+    let mut all = Vec::new();
+    for kind in Kind::ALL {
+        let api: Api<DynamicObject> = Api::all_with(reached.client.clone(), &resource(kind));
+        let what = || format!("list {kind:?}s in {}", reached.key);
+        let list = reached.call(what, api.list(&ours(grant))).await?;
+        all.extend(list.items.into_iter().map(|object| (kind, object)));
+    }
+    Ok(all)
+}
+
+async fn apply(reached: &Reached, object: &Object) -> Result<(), TargetTrouble> {
+    let api = api(reached, object.kind, object.namespace.as_deref());
+    let write = async || {
+        let what = || format!("apply {:?} {} in {}", object.kind, object.name, reached.key);
+        let (params, patch) = (applying(), Patch::Apply(&object.body));
+        reached.call(what, api.patch(&object.name, &params, &patch)).await
+    };
+    match write().await {
+        // Ours is made when the first needs it.
+        Err(TargetTrouble::Call(error))
+            if error.is_not_found() && object.namespace.as_deref() == Some(NAMESPACE) =>
+        {
+            make_namespace(reached, NAMESPACE).await?;
+            write().await.map(drop)
+        }
+        result => result.map(drop),
+    }
+}
+
+async fn make_namespace(reached: &Reached, name: &str) -> Result<(), TargetTrouble> {
+    let api: Api<Namespace> = Api::all(reached.client.clone());
+    let namespace = Namespace {
+        metadata: kube::api::ObjectMeta { name: Some(name.to_owned()), ..Default::default() },
+        ..Namespace::default()
+    };
+    let what = || format!("make namespace {name} in {}", reached.key);
+    match reached.call(what, api.create(&PostParams::default(), &namespace)).await {
+        Err(TargetTrouble::Call(error)) if error.is_already_there() => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+async fn delete(reached: &Reached, kind: Kind, object: &DynamicObject) -> Result<(), TargetTrouble> {
+    let (api, name) = (api(reached, kind, object.namespace().as_deref()), object.name_any());
+    let only_this = Preconditions { uid: object.uid(), resource_version: None };
+    let params = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default() };
+    let what = || format!("delete {kind:?} {name} in {}", reached.key);
+    gone(reached.call(what, api.delete(&name, &params)).await)
+}
+
+fn gone<T>(result: Result<T, TargetTrouble>) -> Result<(), TargetTrouble> {
+    match result {
+        Err(TargetTrouble::Call(error)) if error.is_not_found() => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+fn api(reached: &Reached, kind: Kind, namespace: Option<&str>) -> Api<DynamicObject> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(reached.client.clone(), namespace, &resource(kind)),
+        None => Api::all_with(reached.client.clone(), &resource(kind)),
+    }
+}
+
+fn resource(kind: Kind) -> ApiResource {
+    let (group, word) = match kind {
+        Kind::ClusterRoleBinding => ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        Kind::RoleBinding => ("rbac.authorization.k8s.io", "RoleBinding"),
+        Kind::ClusterRole => ("rbac.authorization.k8s.io", "ClusterRole"),
+        Kind::Role => ("rbac.authorization.k8s.io", "Role"),
+        Kind::ServiceAccount => ("", "ServiceAccount"),
+    };
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", word))
+}
+
+fn ours(grant: &Grant) -> ListParams {
+    ListParams::default().labels(&format!("{}={}", label::KUBECONFIG_REQUEST, grant.uid))
+}
+
+fn is_same_place(there: &DynamicObject, object: &Object) -> bool {
+    there.metadata.name.as_deref() == Some(object.name.as_str())
+        && there.metadata.namespace == object.namespace
+}
+
+/// Whether nothing that was asked for is otherwise.
+fn is_within(object: &Object, there: &DynamicObject) -> bool {
+    let fields = object.body.as_object().into_iter().flatten();
+    let mut ours = fields.filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind" | "metadata"));
+    ours.all(|(key, value)| there.data.get(key).is_some_and(|there| is_equal(value, there)))
+}
+
+/// But for what the server fills in.
+fn is_equal(wanted: &Value, there: &Value) -> bool {
+    match (wanted, there) {
+        (Value::Object(wanted), Value::Object(there)) => {
+            wanted.iter().all(|(key, value)| there.get(key).is_some_and(|there| is_equal(value, there)))
+        }
+        (Value::Array(wanted), Value::Array(there)) => {
+            wanted.len() == there.len()
+                && wanted.iter().zip(there).all(|(wanted, there)| is_equal(wanted, there))
+        }
+        (wanted, there) => wanted == there,
+    }
+}
+
+fn applying() -> PatchParams {
+    PatchParams { force: true, ..PatchParams::apply(FIELD_MANAGER) }
+}

@@ -1,0 +1,162 @@
+//! One look at a request.
+
+use super::{
+    RequestName, Trouble,
+    index::Known,
+    run::{Inner, Policy},
+};
+use crate::{runtime::queue::Outcome, target::Reached};
+use allotment_api::kyma::{Cluster, KubeconfigRequest};
+use allotment_core::access::flow::{Hitch, View, decide};
+use secrecy::SecretString;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// The longest way through a look has nine steps.
+const STEPS: usize = 20;
+
+/// How often a cluster is looked into: what was changed there behind our back is put back within the hour.
+const LOOK: Duration = Duration::from_mins(30);
+
+/// Spread over this time, so that thousands are not looked into at once.
+const JITTER: Duration = Duration::from_mins(25);
+
+/// What is known of a request and its cluster.
+pub(super) struct Scene {
+    pub(super) name: RequestName,
+    pub(super) request: Arc<KubeconfigRequest>,
+    pub(super) has_kubeconfig: bool,
+    pub(super) cluster: Option<Arc<Cluster>>,
+    pub(super) policy: Policy,
+    pub(super) rotation: String,
+    /// The cluster, once it was reached in this look.
+    pub(super) reached: Option<Reached>,
+    pub(super) place: Option<String>,
+    pub(super) is_granted: bool,
+    pub(super) is_ended: bool,
+    pub(super) is_withdrawn: bool,
+    pub(super) hitch: Option<Hitch>,
+    pub(super) is_look_due: bool,
+    /// The token that is replaced, to see that it is refused.
+    pub(super) leaked: Option<SecretString>,
+}
+
+/// What comes after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The next decision.
+    Decide,
+    /// The status, and then nothing until something changes.
+    Publish,
+    /// Nothing: the request is gone.
+    Nothing,
+}
+
+impl Scene {
+    pub(super) fn learn(&mut self, known: Known) {
+        self.request = known.request;
+        self.has_kubeconfig = known.has_kubeconfig;
+    }
+
+    pub(super) fn view<'a>(&'a self, inner: &Inner) -> View<'a> {
+        let status = self.request.status.as_ref();
+        let is_published = match &self.request.spec.secret_ref {
+            None => self.has_kubeconfig,
+            Some(wanted) => status.and_then(|status| status.secret_ref.as_ref()) == Some(wanted),
+        };
+        View {
+            request: &self.request,
+            is_published,
+            access: &self.policy.access,
+            cluster: self.cluster.as_deref(),
+            rotation: &self.rotation,
+            place: self.place.as_deref(),
+            is_granted: self.is_granted,
+            is_ended: self.is_ended,
+            is_withdrawn: self.is_withdrawn,
+            hitch: self.hitch.as_ref(),
+            is_look_due: self.is_look_due,
+            now: inner.clock.now(),
+        }
+    }
+}
+
+impl Inner {
+    pub(super) async fn look_at_request(&self, name: &RequestName) -> Result<Outcome, Trouble> {
+        let Some(mut scene) = self.gather(name) else {
+            self.looks.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+            return Ok(Outcome::Done);
+        };
+        for _ in 0..STEPS {
+            let decision = decide(&scene.view(self));
+            match Box::pin(self.act(&mut scene, &decision)).await? {
+                Next::Decide => (),
+                Next::Nothing => return Ok(Outcome::Done),
+                Next::Publish => {
+                    self.write_status(&mut scene, &decision.status, None).await?;
+                    if decision.is_failed {
+                        let message = scene.hitch.map(|hitch| hitch.message).unwrap_or_default();
+                        return Err(Trouble::Hitch(message));
+                    }
+                    return Ok(self.outcome(&scene, decision.again));
+                }
+            }
+        }
+        Err(Trouble::Endless)
+    }
+
+    fn gather(&self, name: &RequestName) -> Option<Scene> {
+        let (index, policy) = (self.index(), self.policy());
+        let Known { request, has_kubeconfig } = index.request(name)?;
+        let cluster = index.cluster_of(&request, &policy.cluster_namespace);
+        let rotation = cluster.as_ref().map(|cluster| index.rotation_of(cluster)).unwrap_or_default();
+        drop(index);
+        Some(Scene {
+            is_look_due: Instant::now() >= self.next_look(name, &request),
+            name: name.clone(),
+            request,
+            has_kubeconfig,
+            cluster,
+            policy,
+            rotation,
+            reached: None,
+            place: None,
+            is_granted: false,
+            is_ended: false,
+            is_withdrawn: false,
+            hitch: None,
+            leaked: None,
+        })
+    }
+
+    /// When to look again though nothing changes.
+    fn outcome(&self, scene: &Scene, again: Option<Duration>) -> Outcome {
+        let has_grant = scene.request.status.as_ref().is_some_and(|status| !status.tokens.is_empty());
+        let look = self.next_look(&scene.name, &scene.request).saturating_duration_since(Instant::now());
+        let look = Some(look.max(Duration::from_secs(1))).filter(|_| has_grant);
+        let waits = [again, look];
+        waits.into_iter().flatten().min().map_or(Outcome::Done, Outcome::After)
+    }
+
+    /// After a start, the first look into each cluster comes at its own time.
+    fn next_look(&self, name: &RequestName, request: &KubeconfigRequest) -> Instant {
+        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.get(name).copied().unwrap_or_else(|| self.started + jitter(request, LOOK + JITTER))
+    }
+
+    pub(super) fn has_looked(&self, scene: &Scene) {
+        let next = Instant::now() + LOOK + jitter(&scene.request, JITTER);
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(scene.name.clone(), next);
+    }
+}
+
+/// The same for a request for ever, and another one for the next.
+fn jitter(request: &KubeconfigRequest, most: Duration) -> Duration {
+    let mut hasher = DefaultHasher::new();
+    request.metadata.uid.hash(&mut hasher);
+    most * u32::try_from(hasher.finish() % 1000).unwrap_or(0) / 1000
+}

@@ -1,0 +1,22 @@
+//! The kubeconfig operator: small, short-lived, revocable access.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `index` | what is known, from watches |
+//! | `run` | the operator as a whole |
+//! | `look` | one look at a request: decide, act, decide again, and the status at the end |
+//! | `act` | the steps, as far as they are about the request |
+//! | `inside` | the steps, as far as they are inside a cluster |
+//! | `publish` | where a kubeconfig goes, and where it is found again |
+
+mod act;
+mod index;
+mod inside;
+mod look;
+mod publish;
+mod run;
+mod trouble;
+
+pub use index::RequestName;
+pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
+pub use trouble::Trouble;

@@ -1,0 +1,249 @@
+//! The operator as a whole: followers all the time, workers while it leads.
+
+use super::{
+    RequestName,
+    index::{Followed, Index},
+};
+use crate::{
+    metrics::Metrics,
+    runtime::{
+        clock::Clock, events::Recorder, keep::Keeper, lease::Candidate, lifetime::lead_until, queue::Queue,
+        work::work,
+    },
+    target::Targets,
+};
+use allotment_api::{
+    gardener::Shoot,
+    kyma::{Cluster, KubeconfigPhase, KubeconfigRequest},
+    names::label,
+};
+use allotment_core::access::Access;
+use futures::future::{join_all, pending};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
+use tokio::{sync::watch, time::Instant};
+
+/// The controller's name in Events, metrics and the Lease.
+pub(super) const CONTROLLER: &str = "kubeconfig";
+
+/// The Lease that whoever leads holds.
+pub const LEASE_NAME: &str = "allotment-kubeconfig";
+
+/// What does not change while the process runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The namespace of the project in the garden.
+    pub garden_namespace: String,
+    /// The only namespace whose requests are looked at; none: all.
+    pub request_namespace: Option<String>,
+    /// Where the Lease is, in the control plane.
+    pub lease_namespace: String,
+    /// Who this process is: another one in every replica.
+    pub identity: String,
+    /// How many requests are looked at at once.
+    pub workers: usize,
+}
+
+/// What can change while it runs.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The `access` section of the configuration.
+    pub access: Arc<Access>,
+    /// Where Clusters are looked for that are not in the namespace of the request; empty: nowhere.
+    pub cluster_namespace: String,
+}
+
+/// What an operator is made of.
+pub struct Parts {
+    /// Where requests and Clusters are.
+    pub control_plane: Client,
+    /// Where Shoots are.
+    pub garden: Client,
+    /// The way into the clusters.
+    pub targets: Targets,
+    /// What does not change.
+    pub settings: Settings,
+    /// What does.
+    pub policy: Policy,
+    /// The time.
+    pub clock: Clock,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+/// The kubeconfig operator. Cheap to clone.
+#[derive(Clone)]
+pub struct Operator(Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) control_plane: Client,
+    garden: Client,
+    pub(super) targets: Targets,
+    settings: Settings,
+    policy: RwLock<Policy>,
+    pub(super) clock: Clock,
+    metrics: Metrics,
+    pub(super) recorder: Recorder,
+    index: Mutex<Index>,
+    changed: watch::Sender<u64>,
+    queue: Queue<RequestName>,
+    /// When to look into the cluster of each request again.
+    pub(super) looks: Mutex<BTreeMap<RequestName, Instant>>,
+    pub(super) started: Instant,
+}
+
+impl Operator {
+    /// Puts it together. Nothing happens before [`Operator::run_until`].
+    pub fn new(parts: Parts) -> Self {
+        let Parts { control_plane, garden, targets, settings, policy, clock, metrics } = parts;
+        let recorder = Recorder::new(
+            control_plane.clone(),
+            "allotment.dev/kubeconfig",
+            &settings.identity,
+            clock.clone(),
+        );
+        Self(Arc::new(Inner {
+            control_plane,
+            garden,
+            targets,
+            settings,
+            policy: RwLock::new(policy),
+            clock,
+            metrics,
+            recorder,
+            index: Mutex::default(),
+            changed: watch::channel(0).0,
+            queue: Queue::new(),
+            looks: Mutex::default(),
+            started: Instant::now(),
+        }))
+    }
+
+    /// Takes new policies. Every request is looked at: what is no longer allowed is taken back.
+    pub fn set_policy(&self, policy: Policy) {
+        *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+        self.resync();
+    }
+
+    /// Whether nothing runs, and nothing is due before this moment.
+    pub fn is_idle_until(&self, moment: Instant) -> bool {
+        self.0.queue.is_idle_until(moment)
+    }
+
+    /// Whether every kind has been listed once.
+    pub fn is_complete(&self) -> bool {
+        self.0.index().is_complete()
+    }
+
+    /// How many requests are in each phase.
+    pub fn phases(&self) -> BTreeMap<Option<KubeconfigPhase>, usize> {
+        self.0.index().phases()
+    }
+
+    /// Looks at everything again, as a restart would.
+    pub fn resync(&self) {
+        let all = self.0.index().all_requests();
+        all.into_iter().for_each(|name| self.0.queue.add(name));
+    }
+
+    /// Looks into every cluster now, and not when its time comes.
+    pub fn look_into_all(&self) {
+        let (now, all) = (Instant::now(), self.0.index().all_requests());
+        let mut looks = self.0.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.extend(all.into_iter().map(|name| (name, now)));
+        drop(looks);
+        self.resync();
+    }
+
+    /// Runs until told to stop: follows, tries to lead, and works while it does. Dropping it stops it like a crash would.
+    pub async fn run_until(&self, stop: impl Future<Output = ()>) {
+        let inner = &self.0;
+        let leases: Api<Lease> =
+            Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
+        let candidate = Candidate::new(leases, LEASE_NAME, &inner.settings.identity, inner.clock.clone());
+        let show = |leads| inner.metrics.leads(CONTROLLER, leads);
+        lead_until(&candidate, Box::pin(self.follow_all()), || self.serve(), show, stop).await;
+    }
+
+    /// The same for ever.
+    pub async fn run(&self) {
+        self.run_until(pending()).await;
+    }
+
+    /// Works without a Lease, as whoever leads does. For tests and simulations.
+    pub async fn run_as_leader(&self) {
+        tokio::select! {
+            biased;
+            () = Box::pin(self.follow_all()) => (),
+            () = Box::pin(self.serve()) => (),
+        }
+    }
+
+    async fn serve(&self) {
+        let inner = &self.0;
+        inner.until_complete().await;
+        // A term that was dropped has left tasks behind that nobody will finish.
+        inner.queue.clear();
+        self.resync();
+        let worker = || {
+            work(&inner.queue, &inner.metrics, CONTROLLER, |name| {
+                let inner = inner.clone();
+                Box::pin(async move { inner.look_at_request(&name).await })
+            })
+        };
+        join_all((0..inner.settings.workers.max(1)).map(|_| Box::pin(worker()))).await;
+    }
+
+    /// Follows everything, for ever.
+    async fn follow_all(&self) {
+        let inner = &self.0;
+        let requests: Api<DeserializeGuard<KubeconfigRequest>> = match &inner.settings.request_namespace {
+            None => Api::all(inner.control_plane.clone()),
+            Some(namespace) => Api::namespaced(inner.control_plane.clone(), namespace),
+        };
+        let clusters: Api<DeserializeGuard<Cluster>> = Api::all(inner.control_plane.clone());
+        let shoots: Api<DeserializeGuard<Shoot>> =
+            Api::namespaced(inner.garden.clone(), &inner.settings.garden_namespace);
+        let add = |name| inner.queue.add(name);
+        let keeper = Keeper { index: &inner.index, changed: &inner.changed, add: &add };
+        tokio::join!(
+            keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
+                index.forget_request(&RequestName::of(&gone.metadata))
+            }),
+            keeper.keep(Followed::Clusters, clusters, None, Index::learn_cluster, |index, gone| {
+                index.forget_cluster(&RequestName::of(&gone.metadata))
+            }),
+            keeper.keep(
+                Followed::Shoots,
+                shoots,
+                Some(label::SUBSCRIPTION_REQUEST.to_owned()),
+                |index, shoot| index.learn_shoot(&shoot),
+                |index, gone| index.forget_shoot(&gone.name_any()),
+            ),
+        );
+    }
+}
+
+impl Inner {
+    pub(super) fn policy(&self) -> Policy {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn index(&self) -> MutexGuard<'_, Index> {
+        // Whoever panicked held it between two complete changes.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn until_complete(&self) {
+        let mut changed = self.changed.subscribe();
+        while !self.index().is_complete() {
+            // The sender lives as long as we do.
+            let _ = changed.changed().await;
+        }
+    }
+}

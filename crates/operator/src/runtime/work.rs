@@ -1,0 +1,40 @@
+//! A worker: takes what is due, looks at it, and says when to look again.
+
+use super::queue::{Outcome, Queue};
+use crate::metrics::Metrics;
+use std::fmt::{Debug, Display};
+use tokio::time::Instant;
+
+/// Why a look did not come to its end.
+pub trait Obstacle: Display {
+    /// One of a few words, for metrics.
+    fn category(&self) -> &'static str;
+
+    /// When to look again. Somebody else being faster is no failure.
+    fn outcome(&self) -> Outcome;
+}
+
+/// Works for ever.
+pub async fn work<T: Ord + Clone + Debug, E: Obstacle, F: Future<Output = Result<Outcome, E>>>(
+    queue: &Queue<T>,
+    metrics: &Metrics,
+    controller: &'static str,
+    look: impl Fn(T) -> F,
+) {
+    loop {
+        let task = queue.next().await;
+        let started = Instant::now();
+        let result = look(task.clone()).await;
+        let outcome = match &result {
+            Ok(outcome) => *outcome,
+            Err(trouble) => trouble.outcome(),
+        };
+        let failures = queue.finish(&task, outcome);
+        metrics.reconciled(controller, started.elapsed(), result.as_ref().err().map(Obstacle::category));
+        match result {
+            Err(trouble) if outcome == Outcome::Again => tracing::debug!(?task, %trouble, "again"),
+            Err(trouble) => tracing::warn!(?task, %trouble, failures, "cannot finish; trying again"),
+            Ok(_) => (),
+        }
+    }
+}
