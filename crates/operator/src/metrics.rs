@@ -31,6 +31,7 @@ struct Inner {
     api_requests: Family<Call, Counter>,
     admin_kubeconfigs: Family<Outcome, Counter>,
     clusters: Family<ClusterLabel, Gauge>,
+    kubeconfigs: Family<PhaseLabel, Gauge>,
     /// Gauges that are read off when somebody asks.
     pub(crate) pool: PoolGauges,
 }
@@ -68,6 +69,7 @@ labels!(AccountLabel { credentials_binding: String });
 labels!(PoolLabel { hyperscaler_type: String, eu_access: String, shared: String });
 labels!(StateLabel { state: &'static str, provider: String });
 labels!(QueueLabel { pool: String });
+labels!(PhaseLabel { phase: &'static str });
 
 impl Metrics {
     /// Nothing is counted yet.
@@ -84,6 +86,7 @@ impl Metrics {
             api_requests: Family::default(),
             admin_kubeconfigs: Family::default(),
             clusters: Family::default(),
+            kubeconfigs: Family::default(),
             pool: PoolGauges::default(),
         };
         inner.register();
@@ -136,6 +139,14 @@ impl Metrics {
         for ((phase, provider), count) in counts {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
             self.0.clusters.get_or_create(&ClusterLabel { phase, provider }).set(count);
+        }
+    }
+
+    /// How many KubeconfigRequests there are, by phase.
+    pub(crate) fn kubeconfigs_are(&self, counts: impl IntoIterator<Item = (&'static str, usize)>) {
+        for (phase, count) in counts {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.0.kubeconfigs.get_or_create(&PhaseLabel { phase }).set(count);
         }
     }
 
@@ -192,6 +203,7 @@ impl Inner {
             self.admin_kubeconfigs.clone(),
         );
         all.register("allotment_clusters", "Clusters by phase", self.clusters.clone());
+        all.register("allotment_kubeconfigs", "KubeconfigRequests by phase", self.kubeconfigs.clone());
         let PoolGauges {
             per_tenant,
             per_account,

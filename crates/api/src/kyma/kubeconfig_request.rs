@@ -174,6 +174,21 @@ pub enum KubeconfigPhase {
     Denied,
 }
 
+impl KubeconfigPhase {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Issued, Self::Revoked, Self::Denied];
+
+    /// The phase as it stands in the status.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Issued => "Issued",
+            Self::Revoked => "Revoked",
+            Self::Denied => "Denied",
+        }
+    }
+}
+
 /// The condition types of a KubeconfigRequest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KubeconfigCondition {

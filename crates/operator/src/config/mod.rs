@@ -62,7 +62,6 @@ impl Config {
             ("hap.labels", hap.labels != other.hap.labels),
             ("gardener", *gardener != other.gardener),
             ("ledger", *ledger != other.ledger),
-            ("clusters.namespace", clusters.namespace != other.clusters.namespace),
             (
                 "clusters.providers.*.cloudProfileKind",
                 other.clusters.follows_namespaced_profiles() && !clusters.follows_namespaced_profiles(),

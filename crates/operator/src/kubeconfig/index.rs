@@ -80,10 +80,11 @@ impl Index {
     }
 
     /// How many requests are in each phase.
-    pub(super) fn phases(&self) -> BTreeMap<Option<KubeconfigPhase>, usize> {
+    pub(super) fn phases(&self) -> BTreeMap<KubeconfigPhase, usize> {
         let mut phases = BTreeMap::new();
         for (_, known) in self.requests.iter() {
-            *phases.entry(known.request.status.as_ref().and_then(|status| status.phase)).or_default() += 1;
+            let phase = known.request.status.as_ref().and_then(|status| status.phase);
+            *phases.entry(phase.unwrap_or(KubeconfigPhase::Pending)).or_default() += 1;
         }
         phases
     }

@@ -95,6 +95,7 @@ pub(super) struct Inner {
     /// When to look into the cluster of each request again.
     pub(super) looks: Mutex<BTreeMap<RequestName, Instant>>,
     pub(super) started: Instant,
+    leading: watch::Sender<bool>,
 }
 
 impl Operator {
@@ -121,6 +122,7 @@ impl Operator {
             queue: Queue::new(),
             looks: Mutex::default(),
             started: Instant::now(),
+            leading: watch::channel(false).0,
         }))
     }
 
@@ -140,9 +142,16 @@ impl Operator {
         self.0.index().is_complete()
     }
 
-    /// How many requests are in each phase.
-    pub fn phases(&self) -> BTreeMap<Option<KubeconfigPhase>, usize> {
-        self.0.index().phases()
+    /// Whether this process leads.
+    pub fn is_leading(&self) -> bool {
+        *self.0.leading.borrow()
+    }
+
+    /// Reads off how many requests there are in each phase, for who asks next for the metrics.
+    pub fn read_gauges(&self) {
+        let counts = self.0.index().phases();
+        let of = |phase: KubeconfigPhase| (phase.as_str(), counts.get(&phase).copied().unwrap_or(0));
+        self.0.metrics.kubeconfigs_are(KubeconfigPhase::ALL.map(of));
     }
 
     /// Looks at everything again, as a restart would.
@@ -166,7 +175,10 @@ impl Operator {
         let leases: Api<Lease> =
             Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &inner.settings.identity, inner.clock.clone());
-        let show = |leads| inner.metrics.leads(CONTROLLER, leads);
+        let show = |leads| {
+            inner.leading.send_replace(leads);
+            inner.metrics.leads(CONTROLLER, leads);
+        };
         lead_until(&candidate, Box::pin(self.follow_all()), || self.serve(), show, stop).await;
     }
 

@@ -5,6 +5,7 @@ use super::{Connections, StartError, WORKERS, own_namespace};
 use crate::{
     cluster,
     config::{Config, Controller, Settled},
+    kubeconfig,
     ledger::{Ledger, Place},
     metrics::Metrics,
     runtime::clock::Clock,
@@ -24,8 +25,8 @@ pub struct Operators {
     pub subscription: Option<subscription::Operator>,
     /// Clusters and their Shoots.
     pub cluster: Option<cluster::Operator>,
-    // The kubeconfig operator goes here, in `new`, `run_until` and `lease_name`, in `server::Health` and in `Reload::take_over`;
-    // it takes a clone of `targets`.
+    /// KubeconfigRequests.
+    pub kubeconfig: Option<kubeconfig::Operator>,
     targets: Targets,
 }
 
@@ -48,7 +49,7 @@ impl Operators {
             connect: Connect::over_https(metrics),
             metrics: metrics.clone(),
         });
-        let mut operators = Self { subscription: None, cluster: None, targets };
+        let mut operators = Self { subscription: None, cluster: None, kubeconfig: None, targets };
         for controller in controllers {
             match controller {
                 Controller::Subscription => {
@@ -77,7 +78,15 @@ impl Operators {
                     }));
                 }
                 Controller::Kubeconfig => {
-                    tracing::warn!(controller = controller.as_str(), "this operator is not there yet");
+                    operators.kubeconfig = Some(kubeconfig::Operator::new(kubeconfig::Parts {
+                        control_plane: control_plane.clone(),
+                        garden: garden.client.clone(),
+                        targets: operators.targets.clone(),
+                        settings: kubeconfig_settings(config, identity.to_owned()),
+                        policy: kubeconfig_policy(config),
+                        clock: clock.clone(),
+                        metrics: metrics.clone(),
+                    }));
                 }
             }
         }
@@ -107,12 +116,17 @@ impl Operators {
                 operator.run_until(told()).await;
             }
         };
+        let kubeconfig = async {
+            if let Some(operator) = &self.kubeconfig {
+                operator.run_until(told()).await;
+            }
+        };
         let tell = async {
             stop.await;
             stopping.send_replace(true);
         };
         tokio::select! {
-            _ = async { tokio::join!(Box::pin(subscription), Box::pin(cluster), tell) } => (),
+            _ = async { tokio::join!(Box::pin(subscription), Box::pin(cluster), Box::pin(kubeconfig), tell) } => (),
             () = self.tidy() => (),
         }
     }
@@ -120,7 +134,9 @@ impl Operators {
     /// The Lease of one of them.
     pub(super) fn lease_name(&self) -> Option<&'static str> {
         let subscription = self.subscription.as_ref().map(|_| subscription::LEASE_NAME);
-        subscription.or_else(|| self.cluster.as_ref().map(|_| cluster::LEASE_NAME))
+        let cluster = self.cluster.as_ref().map(|_| cluster::LEASE_NAME);
+        let kubeconfig = self.kubeconfig.as_ref().map(|_| kubeconfig::LEASE_NAME);
+        subscription.or(cluster).or(kubeconfig)
     }
 
     async fn tidy(&self) {
@@ -154,6 +170,24 @@ pub fn cluster_settings(config: &Config, identity: String) -> cluster::Settings 
         identity,
         labels: config.hap.labels.clone(),
         workers: WORKERS,
+    }
+}
+
+/// The same for a kubeconfig operator.
+pub fn kubeconfig_settings(config: &Config, identity: String) -> kubeconfig::Settings {
+    kubeconfig::Settings {
+        garden_namespace: config.gardener.namespace.clone(),
+        request_namespace: None,
+        lease_namespace: own_namespace(),
+        identity,
+        workers: WORKERS,
+    }
+}
+
+pub(super) fn kubeconfig_policy(config: &Config) -> kubeconfig::Policy {
+    kubeconfig::Policy {
+        access: Arc::new(config.access.clone()),
+        cluster_namespace: config.clusters.namespace.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{
     clients::Garden,
-    operators::{Operators, cluster_policy},
+    operators::{Operators, cluster_policy, kubeconfig_policy},
 };
 use crate::{
     config::{self, Config, Loaded, Settled},
@@ -113,6 +113,14 @@ impl Reload {
             taken.push("what Clusters are made of".to_owned());
             operator.set_policy(cluster_policy(&settled.config));
             self.config.clusters.clone_from(clusters);
+        }
+        let is_other = settled.config.access != self.config.access
+            || settled.config.clusters.namespace != self.config.clusters.namespace;
+        if let Some(operator) = self.operators.kubeconfig.as_ref().filter(|_| is_other) {
+            taken.push("what kubeconfigs may be asked for".to_owned());
+            operator.set_policy(kubeconfig_policy(&settled.config));
+            self.config.access.clone_from(&settled.config.access);
+            self.config.clusters.namespace.clone_from(&settled.config.clusters.namespace);
         }
         self.config.hap.clone_from(hap);
         if taken.is_empty() {

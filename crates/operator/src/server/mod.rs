@@ -67,6 +67,9 @@ async fn metrics(State(health): State<Arc<Health>>) -> Response {
     if let Some(operator) = &health.operators.cluster {
         operator.read_gauges();
     }
+    if let Some(operator) = &health.operators.kubeconfig {
+        operator.read_gauges();
+    }
     let text = match &health.operators.subscription {
         None => health.metrics.text(),
         Some(operator) => match operator.scrape(health.per_object).await {
@@ -115,7 +118,7 @@ impl fmt::Display for Check {
 
 impl Health {
     async fn checks(&self) -> Vec<Check> {
-        let Operators { subscription, cluster, .. } = &self.operators;
+        let Operators { subscription, cluster, kubeconfig, .. } = &self.operators;
         let mut checks = Vec::new();
         if let Some(operator) = subscription {
             let is_complete = operator.with_index(Index::is_complete);
@@ -124,6 +127,9 @@ impl Health {
         }
         if let Some(operator) = cluster {
             checks.push(Check::new("cluster", standing(operator.is_complete(), operator.is_leading())));
+        }
+        if let Some(operator) = kubeconfig {
+            checks.push(Check::new("kubeconfig", standing(operator.is_complete(), operator.is_leading())));
         }
         let rejected = self.rejected.borrow().clone();
         checks.push(Check::new(

@@ -219,8 +219,9 @@ fn reads_config_maps() -> Value {
 
 pub async fn a_kubeconfig_can_do_what_was_asked_for_and_nothing_else(landscape: Landscape) -> Outcome {
     let desk = Desk::new(&landscape).await?;
+    let team = format!("team-{}", desk.play.stage.plot.namespace);
     let mut spec = reads_config_maps();
-    spec["role"] = json!({ "namespace": "team-a", "createNamespace": true, "rules": [
+    spec["role"] = json!({ "namespace": team, "createNamespace": true, "rules": [
         { "apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "create"] },
     ]});
     spec["expiration"] = json!(900);
@@ -232,7 +233,8 @@ pub async fn a_kubeconfig_can_do_what_was_asked_for_and_nothing_else(landscape: 
     let file = directory.path().join("kubeconfig");
     std::fs::write(&file, text_of(&status))?;
     let secret = directory.path().join("secret.json");
-    let mine = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "mine", "namespace": "team-a" } });
+    let mine =
+        json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "mine", "namespace": team } });
     std::fs::write(&secret, mine.to_string())?;
     let kubectl = |arguments: &[&str]| -> Result<(bool, String), Fault> {
         let path = secret.to_string_lossy();
@@ -244,14 +246,14 @@ pub async fn a_kubeconfig_can_do_what_was_asked_for_and_nothing_else(landscape: 
     for allowed in [
         &["get", "configmaps", "-A"][..],
         &["create", "-f", "SECRET"],
-        &["get", "secret", "mine", "-n", "team-a"],
+        &["get", "secret", "mine", "-n", &team],
     ] {
         let (is_done, said) = kubectl(allowed)?;
         assert!(is_done, "{allowed:?}: {said}");
     }
     for refused in [
         &["get", "secrets", "-n", "default"][..],
-        &["delete", "secret", "mine", "-n", "team-a"],
+        &["delete", "secret", "mine", "-n", &team],
         &["delete", "configmap", "c", "-n", "default"],
         &["get", "clusterroles"],
     ] {
@@ -474,17 +476,18 @@ pub async fn what_is_missing_is_told(landscape: Landscape) -> Outcome {
     desk.ask("no-cluster", spec).await?;
     let message = desk.because("no-cluster", "Ready", "NoCluster").await?;
     assert!(message.contains("nowhere"), "{message}");
-    let spec = json!({ "role": { "namespace": "not-there", "rules": [
+    let absent = format!("not-{}", desk.play.stage.plot.namespace);
+    let spec = json!({ "role": { "namespace": absent, "rules": [
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] },
     ]}});
     desk.ask("no-namespace", spec).await?;
     let message = desk.because("no-namespace", "Ready", "NamespaceMissing").await?;
-    assert!(message.contains("not-there") && message.contains("createNamespace"), "{message}");
+    assert!(message.contains(&absent) && message.contains("createNamespace"), "{message}");
     let namespaces: Api<Namespace> = Api::all(desk.play.inside(&desk.shoot).await?);
-    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "not-there" } });
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": absent } });
     namespaces.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
     desk.issued("no-namespace").await?;
-    namespaces.delete("not-there", &DeleteParams::default()).await?;
+    namespaces.delete(&absent, &DeleteParams::default()).await?;
     Ok(())
 }
 

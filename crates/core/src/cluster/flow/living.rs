@@ -112,12 +112,11 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
             rest(draft)
         }
         (_, None) => {
-            let denied =
-                request.status.as_ref().and_then(|status| status.phase) == Some(SubscriptionPhase::Denied);
-            let (phase, reason) = if denied || is_deleted {
-                (ClusterPhase::Failed, "NoAccount")
-            } else {
-                (ClusterPhase::Waiting, "WaitingForAccount")
+            let (phase, reason) = match request.status.as_ref().and_then(|status| status.phase) {
+                _ if is_deleted => (ClusterPhase::Failed, "NoAccount"),
+                Some(SubscriptionPhase::Denied) => (ClusterPhase::Failed, "NoAccount"),
+                Some(SubscriptionPhase::Waiting) => (ClusterPhase::Waiting, "WaitingForAccount"),
+                _ => (ClusterPhase::Pending, "Pending"),
             };
             draft.not_yet(phase, reason, waits_for);
             rest(draft)

@@ -445,9 +445,9 @@ fn news_are_told_once() {
 }
 
 #[test]
-fn a_phase_of_the_request_is_what_it_takes() {
+fn a_request_that_nobody_has_looked_at_is_pending() {
     let mut world = World::bound();
     world.is_live = true;
     world.request.as_mut().unwrap()["status"]["phase"] = json!(SubscriptionPhase::Pending);
-    assert_eq!(world.rest().phase, Some(ClusterPhase::Waiting));
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Pending));
 }
