@@ -87,6 +87,9 @@ pub(crate) enum Command {
         /// Follow Shoots instead
         #[arg(long)]
         shoots: bool,
+        /// Clusters with what belongs to them.
+        #[arg(long)]
+        clusters: bool,
     },
     /// Check, explain, compare and spell the rules that say which pool a cluster's account comes from
     #[command(arg_required_else_help = true)]

@@ -35,7 +35,11 @@ pub(crate) fn run(only: &[String], results: Option<PathBuf>, format: Option<Form
 }
 
 /// Says what so many objects cost. One thread, so that nothing else is in its memory.
-pub(crate) fn remember(objects: u32, shoots: bool) -> Result<()> {
+pub(crate) fn remember(objects: u32, shoots: bool, clusters: bool) -> Result<()> {
+    if clusters {
+        let bytes = bench::resident_bytes_of_clusters(objects).map_err(|error| anyhow::anyhow!(error))?;
+        return output::print(&format!("{bytes}\n"));
+    }
     if shoots {
         let bytes = bench::resident_bytes_of_shoots(objects).map_err(|error| anyhow::anyhow!(error))?;
         return output::print(&format!("{bytes}\n"));

@@ -31,7 +31,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Crds { group, output } => crds::run(&group, output),
         Command::Demo { real } => demo::run(real),
         Command::Bench { only, results, output } => bench::run(&only, results, output),
-        Command::BenchRemember { objects, shoots } => bench::remember(objects, shoots),
+        Command::BenchRemember { objects, shoots, clusters } => bench::remember(objects, shoots, clusters),
         Command::Completion { shell } => completion::run(shell),
     }?;
     Ok(ExitCode::SUCCESS)

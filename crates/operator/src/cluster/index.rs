@@ -42,11 +42,16 @@ impl fmt::Display for ClusterName {
 
 /// The kinds that are followed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Followed {
+pub enum Followed {
+    /// In the control plane.
     Clusters,
+    /// In the control plane.
     Requests,
+    /// In the garden, ours.
     Shoots,
+    /// In the garden.
     Profiles,
+    /// In the garden, where the configuration names one.
     NamespacedProfiles,
 }
 
@@ -54,7 +59,7 @@ type ProfileName = (bool, String);
 
 /// What is known.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub struct Index {
     clusters: Kept<ClusterName, Arc<Cluster>>,
     requests: Kept<ClusterName, Arc<SubscriptionRequest>>,
     shoots: Kept<String, Arc<Shoot>>,
@@ -67,8 +72,14 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(follows_namespaced: bool) -> Self {
+    /// Nothing is known yet.
+    pub fn new(follows_namespaced: bool) -> Self {
         Self { follows_namespaced, ..Self::default() }
+    }
+
+    /// Whether there are no Clusters.
+    pub fn is_empty(&self) -> bool {
+        self.clusters.is_empty()
     }
 
     /// Whether every kind has been listed once.
@@ -119,7 +130,8 @@ impl Index {
         self.brought.get(secret).into_iter().flatten()
     }
 
-    pub(super) fn learn_cluster(&mut self, mut cluster: Cluster) -> Vec<Task> {
+    /// A Cluster is there.
+    pub fn learn_cluster(&mut self, mut cluster: Cluster) -> Vec<Task> {
         cluster.metadata.managed_fields = None;
         let name = ClusterName::of(&cluster.metadata);
         if self.clusters.current(&name).is_some_and(|known| is_older(&cluster.metadata, &known.metadata)) {
@@ -144,7 +156,8 @@ impl Index {
         self.requests.get(&request).map(|_| Task::Orphan(request.clone())).into_iter().collect()
     }
 
-    pub(super) fn learn_request(&mut self, mut request: SubscriptionRequest) -> Vec<Task> {
+    /// A SubscriptionRequest is there.
+    pub fn learn_request(&mut self, mut request: SubscriptionRequest) -> Vec<Task> {
         request.metadata.managed_fields = None;
         let name = ClusterName::of(&request.metadata);
         // What others ask for by themselves is none of our business.
@@ -165,7 +178,8 @@ impl Index {
         owner(&gone).map(Task::Cluster).into_iter().collect()
     }
 
-    pub(super) fn learn_shoot(&mut self, mut shoot: Shoot) -> Vec<Task> {
+    /// A Shoot is there.
+    pub fn learn_shoot(&mut self, mut shoot: Shoot) -> Vec<Task> {
         shoot.metadata.managed_fields = None;
         let name = shoot.name_any();
         if self.shoots.current(&name).is_some_and(|known| is_older(&shoot.metadata, &known.metadata)) {

@@ -17,7 +17,7 @@ mod rollout;
 mod run;
 mod trouble;
 
-pub use index::ClusterName;
+pub use index::{ClusterName, Followed, Index};
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
 pub use trouble::Trouble;
 

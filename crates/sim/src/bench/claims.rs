@@ -3,12 +3,15 @@
 //! On the embedded servers: the 100,000s would take the real ones longer than anybody waits, and what is measured is the
 //! operator. Today's broker lists every Shoot for a shared account: 35 MB for 2,000 of them (its authors' figure).
 
-use super::{Measure, Outcome};
+use super::{
+    Measure, Outcome,
+    tally::{Tally, client, percentile},
+};
 use allotment_api::{
     crds,
     kyma::{BindingKind, SubscriptionPhase, SubscriptionRequest},
 };
-use allotment_apiserver::{ApiServer, auth::User};
+use allotment_apiserver::ApiServer;
 use allotment_core::{
     pool::{LabelKeys, MultiAccount},
     rules,
@@ -21,26 +24,14 @@ use allotment_operator::{
     subscription::{Operator, Parts, Policy, Settings},
 };
 use futures::{StreamExt, TryStreamExt, stream};
-use http_body::Body as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
-    Api, Client,
+    Api,
     api::{DynamicObject, PostParams, WatchEvent, WatchParams},
-    client::Body,
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeSet,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    task::{Context, Poll},
-    time::Instant,
-};
-use tower::Service;
+use std::{collections::BTreeSet, pin::pin, sync::Arc, time::Instant};
 
 const GARDEN: &str = "garden-kyma";
 
@@ -138,10 +129,7 @@ impl Pool {
     }
 
     async fn operator(&self, tally: &Arc<Tally>) -> Outcome<Operator> {
-        let counted = |server: &ApiServer| {
-            let inner = server.service(admin());
-            Client::new(Counted { inner, tally: tally.clone() }, "default")
-        };
+        let counted = |server: &ApiServer| tally.client(server);
         let options =
             rules::Options { enabled_plans: Some(vec!["aws".to_owned()]), ..rules::Options::default() };
         let rules = rules::load("rule: [aws]", &options).rules.ok_or("the rules of the benchmark are bad")?;
@@ -228,77 +216,4 @@ async fn create(api: &Api<DynamicObject>, object: Value) -> Outcome<()> {
     let object: DynamicObject = serde_json::from_value(object)?;
     api.create(&PostParams::default(), &object).await?;
     Ok(())
-}
-
-fn client(server: &ApiServer) -> Client {
-    Client::new(server.service(admin()), "default")
-}
-
-fn admin() -> User {
-    User::new("bench", ["system:masters"])
-}
-
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
-    sorted
-        .get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)))
-        .copied()
-        .unwrap_or_default()
-}
-
-/// Calls and bytes, both ways, but for watches and Events.
-#[derive(Debug, Default)]
-struct Tally {
-    calls: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl Tally {
-    fn reset(&self) {
-        self.calls.store(0, Ordering::Relaxed);
-        self.bytes.store(0, Ordering::Relaxed);
-    }
-
-    fn per(&self, times: u32) -> (f64, f64) {
-        let each = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64 / f64::from(times);
-        (each(&self.calls), each(&self.bytes))
-    }
-}
-
-/// A service whose calls are counted.
-#[derive(Clone)]
-struct Counted<S> {
-    inner: S,
-    tally: Arc<Tally>,
-}
-
-impl<S, B> Service<http::Request<Body>> for Counted<S>
-where
-    S: Service<http::Request<Body>, Response = http::Response<B>>,
-    S::Future: Send + 'static,
-    B: http_body::Body,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = futures::future::BoxFuture<'static, Result<S::Response, S::Error>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let uncounted = request.uri().query().is_some_and(|query| query.contains("watch=true"))
-            || request.uri().path().contains("/events.k8s.io/");
-        let sent = request.body().size_hint().exact().unwrap_or(0);
-        let (answer, tally) = (self.inner.call(request), self.tally.clone());
-        Box::pin(async move {
-            let answer = answer.await?;
-            if !uncounted {
-                tally.calls.fetch_add(1, Ordering::Relaxed);
-                tally
-                    .bytes
-                    .fetch_add(sent + answer.body().size_hint().exact().unwrap_or(0), Ordering::Relaxed);
-            }
-            Ok(answer)
-        })
-    }
 }

@@ -1,13 +1,13 @@
 //! What an object costs in memory, in a process that does nothing else.
 
 use super::{
-    Measure, Outcome, claims,
+    Measure, Outcome, claims, clusters,
     side::{create_small, embedded_client},
 };
 use allotment_api::{kyma::BindingKind, names::label};
 use allotment_apiserver::ApiServer;
 use allotment_core::pool::LabelKeys;
-use allotment_operator::subscription::Index;
+use allotment_operator::{cluster, subscription::Index};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use serde_json::{Value, json};
@@ -22,14 +22,20 @@ const BYTES_PER_OBJECT: f64 = 1500.0;
 /// 100,000 Shoots are to be followed in 50 MB.
 const BYTES_PER_SHOOT: f64 = 500.0;
 
+/// A Cluster with its request and its Shoot: 5,000 of them in 100 MB.
+const BYTES_PER_CLUSTER: f64 = 20_000.0;
+
 pub(super) async fn measure(remember: &[OsString]) -> Outcome<Vec<Measure>> {
     let name = "memory per small object of 100,000, against its bound";
     let objects = each(remember, None).await?;
     let shoots = each(remember, Some("--shoots")).await?;
+    let clusters = each(remember, Some("--clusters")).await?;
     Ok(vec![
         Measure::new(name, objects, "bytes").against(BYTES_PER_OBJECT),
         Measure::new("memory per Shoot followed of 100,000, against its bound", shoots, "bytes")
             .against(BYTES_PER_SHOOT),
+        Measure::new("memory per Cluster, with its request and Shoot, against its bound", clusters, "bytes")
+            .against(BYTES_PER_CLUSTER),
     ])
 }
 
@@ -59,6 +65,23 @@ pub fn resident_bytes_of_shoots(shoots: u32) -> Outcome<u64> {
     let grown = resident_bytes()?.saturating_sub(before);
     // Or it could be taken away before it is measured.
     if index.shoots() == 0 { Err("the index forgot the Shoots".into()) } else { Ok(grown) }
+}
+
+/// By how much this process grows when the cluster operator's index follows so many Clusters and what belongs to them.
+pub fn resident_bytes_of_clusters(clusters: u32) -> Outcome<u64> {
+    let mut index = cluster::Index::new(false);
+    let mut follow = |number: u32| -> Outcome<()> {
+        let [cluster, request] = clusters::objects(number);
+        index.learn_cluster(serde_json::from_value(cluster)?);
+        index.learn_request(serde_json::from_value(request)?);
+        index.learn_shoot(serde_json::from_value(shoot(number))?);
+        Ok(())
+    };
+    (0..1000).try_for_each(&mut follow)?;
+    let before = resident_bytes()?;
+    (1000..1000 + clusters).try_for_each(&mut follow)?;
+    let grown = resident_bytes()?.saturating_sub(before);
+    if index.is_empty() { Err("the index forgot the Clusters".into()) } else { Ok(grown) }
 }
 
 /// A Shoot with our label, as large as they are.

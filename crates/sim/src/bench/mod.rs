@@ -5,17 +5,20 @@
 //! as tests do; clients of the real one go over TLS, as they must.
 
 mod claims;
+mod clusters;
 mod definitions;
 mod fan_out;
+mod kubeconfigs;
 mod lists;
 mod memory;
 mod rules;
 mod shoots;
 mod side;
 mod start_up;
+mod tally;
 mod writes;
 
-pub use memory::{resident_bytes_of, resident_bytes_of_shoots};
+pub use memory::{resident_bytes_of, resident_bytes_of_clusters, resident_bytes_of_shoots};
 
 use allotment_garden::landscape::RealLandscape;
 use serde::Serialize;
@@ -79,15 +82,21 @@ pub enum Part {
     Shoots,
     /// Handing out accounts.
     Claims,
+    /// From Clusters to Shoots.
+    Clusters,
+    /// Handing out kubeconfigs.
+    Kubeconfigs,
 }
 
 impl Part {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Definitions,
         Self::Rules,
         Self::Memory,
         Self::Claims,
+        Self::Clusters,
+        Self::Kubeconfigs,
         Self::StartUp,
         Self::Creates,
         Self::Status,
@@ -111,11 +120,21 @@ impl Part {
             Self::FanOut => "fan-out",
             Self::Shoots => "shoots",
             Self::Claims => "claims",
+            Self::Clusters => "clusters",
+            Self::Kubeconfigs => "kubeconfigs",
         }
     }
 
     const fn needs_servers(self) -> bool {
-        !matches!(self, Self::Definitions | Self::Rules | Self::Memory | Self::Claims)
+        !matches!(
+            self,
+            Self::Definitions
+                | Self::Rules
+                | Self::Memory
+                | Self::Claims
+                | Self::Clusters
+                | Self::Kubeconfigs
+        )
     }
 }
 
@@ -133,6 +152,8 @@ pub async fn run(parts: &[Part], remember: &[OsString], progress: impl Fn(&str))
             Part::Definitions => definitions::measure()?,
             Part::Rules => rules::measure()?,
             Part::Claims => claims::measure(&progress).await?,
+            Part::Clusters => clusters::measure(&progress).await?,
+            Part::Kubeconfigs => kubeconfigs::measure(&progress).await?,
             _ => memory::measure(remember).await?,
         });
     }
@@ -164,7 +185,7 @@ async fn compare(
             Part::List => vec![lists::measure(&sides).await?],
             Part::FanOut => vec![fan_out::measure(&sides).await?],
             Part::Shoots => shoots::measure(real).await?,
-            Part::Definitions | Part::Rules | Part::Memory | Part::Claims => Vec::new(),
+            _ => Vec::new(),
         });
     }
     sides.tidy().await?;

@@ -192,7 +192,7 @@ fn granted(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -
     }
     draft.observe();
     tell_published(&mut draft, published);
-    let due = due(view.request, &draft).map(|due| due.duration_since(view.now).unsigned_abs());
+    let due = due(view.request).map(|due| due.duration_since(view.now).unsigned_abs());
     let decision = rest(draft);
     match due {
         Some(due) => decision.after(due),
@@ -245,7 +245,7 @@ fn why_new(view: &View<'_>, draft: &Draft) -> Option<String> {
         "the cluster's own credentials are rotated"
     } else if is_marked(view.request, annotation::ROTATE) && !is_being_ended {
         "the annotation asks for it"
-    } else if due(view.request, draft).is_some_and(|due| due <= view.now) {
+    } else if due(view.request).is_some_and(|due| due <= view.now) {
         "it is time"
     } else if is_under_way {
         "one was begun"
@@ -255,10 +255,11 @@ fn why_new(view: &View<'_>, draft: &Draft) -> Option<String> {
     Some(format!("a kubeconfig is being issued: {why}"))
 }
 
-/// When the next one is due: at 70 to 80 per cent of the life, another part for every request, so that they do not come all at once.
-fn due(request: &KubeconfigRequest, draft: &Draft) -> Option<Timestamp> {
-    let issued = draft.status.issued_at.as_ref()?.0;
-    let end = draft.status.expiration_timestamp.as_ref()?.0;
+/// When the next kubeconfig of a request is due: at 70 to 80 per cent of the life, another part for every request, so that they do not come all at once.
+pub fn due(request: &KubeconfigRequest) -> Option<Timestamp> {
+    let status = request.status.as_ref()?;
+    let issued = status.issued_at.as_ref()?.0;
+    let end = status.expiration_timestamp.as_ref()?.0;
     let mut hasher = DefaultHasher::new();
     (&request.metadata.uid, issued).hash(&mut hasher);
     let part = 700 + i64::try_from(hasher.finish() % 100).unwrap_or(0);

@@ -9,7 +9,7 @@ mod living;
 #[cfg(test)]
 mod tests;
 
-pub use living::{Token, issued};
+pub use living::{Token, due, issued};
 
 use super::{Access, grant::Grant};
 use allotment_api::{
