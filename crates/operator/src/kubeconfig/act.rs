@@ -3,7 +3,7 @@
 use super::{
     Trouble,
     index::Known,
-    inside,
+    inside::{self, Ended},
     look::{Next, Scene},
     run::Inner,
 };
@@ -50,16 +50,18 @@ impl Inner {
             }
             Step::End { secrets, is_urgent } => {
                 let ended = self.end(scene, secrets, *is_urgent).await;
-                scene.is_ended = ended.is_ok();
-                note(scene, ended);
+                scene.is_ended = matches!(ended, Ok(true));
+                scene.is_waiting = matches!(ended, Ok(false));
+                note(scene, ended.map(drop));
             }
             Step::Unmark => {
                 self.patch_request(scene, json!({ "annotations": { annotation::ROTATE: "false" } })).await?;
             }
             Step::Withdraw(grant) => {
                 let withdrawn = self.withdraw(scene, grant).await?;
-                scene.is_withdrawn = withdrawn.is_ok();
-                note(scene, withdrawn);
+                scene.is_withdrawn = matches!(withdrawn, Ok(true));
+                scene.is_waiting = matches!(withdrawn, Ok(false));
+                note(scene, withdrawn.map(drop));
             }
             Step::Clear => {
                 self.remove_published(scene).await?;
@@ -156,25 +158,53 @@ impl Inner {
         Ok(())
     }
 
-    async fn end(&self, scene: &mut Scene, secrets: &[String], is_urgent: bool) -> Result<(), TargetTrouble> {
+    /// Returns whether it is done: a server believes a token for some seconds after it is gone, and no worker waits for that.
+    async fn end(
+        &self,
+        scene: &mut Scene,
+        secrets: &[String],
+        is_urgent: bool,
+    ) -> Result<bool, TargetTrouble> {
         let reached = self.reach(scene).await?;
-        inside::delete_tokens(&reached, secrets).await?;
-        if is_urgent {
-            let leaked = scene.leaked.take();
-            inside::until_refused(&self.targets, &reached, leaked).await?;
+        if !is_urgent {
+            inside::delete_tokens(&reached, secrets).await?;
+            return Ok(true);
         }
-        Ok(())
+        if !self.ended().contains_key(&scene.name) {
+            inside::delete_tokens(&reached, secrets).await?;
+            let token = scene.leaked.take();
+            self.ended().insert(scene.name.clone(), Ended::now(token));
+        }
+        self.is_refused(scene, &reached).await
     }
 
-    /// The outer result is about the control plane.
-    async fn withdraw(&self, scene: &mut Scene, grant: &Grant) -> Result<Result<(), TargetTrouble>, Trouble> {
-        let token = self.published_token(scene).await?;
+    /// The outer result is about the control plane, the inner one as with [`Inner::end`].
+    async fn withdraw(
+        &self,
+        scene: &mut Scene,
+        grant: &Grant,
+    ) -> Result<Result<bool, TargetTrouble>, Trouble> {
+        let is_ended = self.ended().contains_key(&scene.name);
+        let token = if is_ended { None } else { self.published_token(scene).await? };
         let withdrawn = async {
             let reached = self.reach(scene).await?;
-            inside::withdraw(&reached, grant).await?;
-            inside::until_refused(&self.targets, &reached, token).await
+            if !is_ended {
+                inside::withdraw(&reached, grant).await?;
+                self.ended().insert(scene.name.clone(), Ended::now(token));
+            }
+            self.is_refused(scene, &reached).await
         };
         Ok(withdrawn.await)
+    }
+
+    /// Whether the cluster no longer believes what was ended.
+    async fn is_refused(&self, scene: &Scene, reached: &Reached) -> Result<bool, TargetTrouble> {
+        let Some(ended) = self.ended().get(&scene.name).cloned() else { return Ok(true) };
+        let is_refused = inside::is_refused(&self.targets, reached, &ended).await?;
+        if is_refused {
+            self.ended().remove(&scene.name);
+        }
+        Ok(is_refused)
     }
 
     async fn say_cleared(&self, scene: &Scene, phase: Option<allotment_api::kyma::KubeconfigPhase>) {

@@ -1,6 +1,9 @@
 //! The steps, as far as they are inside a cluster. Everything here can be repeated.
 
-use crate::target::{Reached, TargetTrouble, Targets};
+use crate::{
+    runtime::call::call,
+    target::{Reached, TargetTrouble, Targets},
+};
 use allotment_api::names::{FIELD_MANAGER, label};
 use allotment_core::access::grant::{Grant, Kind, NAMESPACE, Object};
 use jiff::Timestamp;
@@ -9,7 +12,7 @@ use k8s_openapi::api::{
     core::v1::{Namespace, Secret, ServiceAccount},
 };
 use kube::{
-    Api, Client, ResourceExt,
+    Api, ResourceExt,
     api::{
         ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
         PostParams, Preconditions,
@@ -18,16 +21,13 @@ use kube::{
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 /// An API server may believe a token for this long after its Secret is gone; it is 10 s in Kubernetes.
 const TOKEN_CACHE: Duration = Duration::from_secs(11);
 
-/// How long a token is tried until it is refused.
+/// A token that is still taken after this is no matter of a cache any more.
 const REFUSED: Duration = Duration::from_secs(20);
-
-/// How often.
-const TRY: Duration = Duration::from_millis(500);
 
 /// Makes what a grant is made of, puts back what was changed, and takes away what is no longer asked for. With nothing to do it
 /// is one list for each kind.
@@ -119,45 +119,40 @@ pub(super) async fn withdraw(reached: &Reached, grant: &Grant) -> Result<(), Tar
     Ok(())
 }
 
-/// Waits until a token is refused. One that is not known is waited for as long as a server may believe it.
-pub(super) async fn until_refused(
-    targets: &Targets,
-    reached: &Reached,
+/// A token whose Secret is gone.
+#[derive(Clone, Debug)]
+pub(super) struct Ended {
+    since: Instant,
+    /// Not known after a restart.
     token: Option<SecretString>,
-) -> Result<(), TargetTrouble> {
-    let Some(token) = token else {
-        sleep(TOKEN_CACHE).await;
-        return Ok(());
-    };
-    let client = targets.with_token(reached, token).await?;
-    let end = Instant::now() + REFUSED;
-    loop {
-        if is_refused(&client, reached).await? {
-            return Ok(());
-        }
-        if Instant::now() >= end {
-            let because =
-                format!("a token is still taken {} s after its Secret was deleted", REFUSED.as_secs());
-            return Err(TargetTrouble::Unreachable { target: reached.key.to_string(), because });
-        }
-        sleep(TRY).await;
+}
+
+impl Ended {
+    pub(super) fn now(token: Option<SecretString>) -> Self {
+        Self { since: Instant::now(), token }
     }
 }
 
-async fn is_refused(client: &Client, reached: &Reached) -> Result<bool, TargetTrouble> {
-    let asked = crate::runtime::call::call(
-        || format!("try a token on {}", reached.key),
-        client.list_core_api_versions(),
-    )
-    .await;
-    match asked {
-        Ok(_) => Ok(false),
-        Err(error) => match error.code() {
-            Some(401) => Ok(true),
-            // It knows who asks, and does not like what is asked.
-            Some(403) => Ok(false),
-            _ => Err(error.into()),
-        },
+/// Whether a token is refused. One that is not known counts as refused when no server believes it any more.
+pub(super) async fn is_refused(
+    targets: &Targets,
+    reached: &Reached,
+    ended: &Ended,
+) -> Result<bool, TargetTrouble> {
+    let Some(token) = &ended.token else { return Ok(ended.since.elapsed() >= TOKEN_CACHE) };
+    let client = targets.with_token(reached, token.clone()).await?;
+    let what = || format!("try a token on {}", reached.key);
+    let error = call(what, client.list_core_api_versions()).await.err();
+    match error {
+        Some(error) if error.code() == Some(401) => Ok(true),
+        Some(error) if error.code() != Some(403) => Err(error.into()),
+        // It knows who asks: that it does not like what is asked is another matter.
+        _ if ended.since.elapsed() < REFUSED => Ok(false),
+        _ => {
+            let because =
+                format!("a token is still taken {} s after its Secret was deleted", REFUSED.as_secs());
+            Err(TargetTrouble::Unreachable { target: reached.key.to_string(), because })
+        }
     }
 }
 

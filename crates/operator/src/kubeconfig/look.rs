@@ -3,6 +3,7 @@
 use super::{
     RequestName, Trouble,
     index::Known,
+    inside::Ended,
     run::{Inner, Policy},
 };
 use crate::{runtime::queue::Outcome, target::Reached};
@@ -10,8 +11,9 @@ use allotment_api::kyma::{Cluster, KubeconfigRequest};
 use allotment_core::access::flow::{Hitch, View, decide};
 use secrecy::SecretString;
 use std::{
+    collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{Arc, PoisonError},
+    sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -39,6 +41,7 @@ pub(super) struct Scene {
     pub(super) is_granted: bool,
     pub(super) is_ended: bool,
     pub(super) is_withdrawn: bool,
+    pub(super) is_waiting: bool,
     pub(super) hitch: Option<Hitch>,
     pub(super) is_look_due: bool,
     /// The token that is replaced, to see that it is refused.
@@ -78,6 +81,7 @@ impl Scene {
             is_granted: self.is_granted,
             is_ended: self.is_ended,
             is_withdrawn: self.is_withdrawn,
+            is_waiting: self.is_waiting,
             hitch: self.hitch.as_ref(),
             is_look_due: self.is_look_due,
             now: inner.clock.now(),
@@ -89,6 +93,7 @@ impl Inner {
     pub(super) async fn look_at_request(&self, name: &RequestName) -> Result<Outcome, Trouble> {
         let Some(mut scene) = self.gather(name) else {
             self.looks.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+            self.ended().remove(name);
             return Ok(Outcome::Done);
         };
         for _ in 0..STEPS {
@@ -128,6 +133,7 @@ impl Inner {
             is_granted: false,
             is_ended: false,
             is_withdrawn: false,
+            is_waiting: false,
             hitch: None,
             leaked: None,
         })
@@ -146,6 +152,10 @@ impl Inner {
     fn next_look(&self, name: &RequestName, request: &KubeconfigRequest) -> Instant {
         let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
         looks.get(name).copied().unwrap_or_else(|| self.started + jitter(request, LOOK + JITTER))
+    }
+
+    pub(super) fn ended(&self) -> MutexGuard<'_, BTreeMap<RequestName, Ended>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn has_looked(&self, scene: &Scene) {

@@ -3,6 +3,7 @@
 use super::{
     RequestName,
     index::{Followed, Index},
+    inside::Ended,
 };
 use crate::{
     metrics::Metrics,
@@ -94,6 +95,8 @@ pub(super) struct Inner {
     queue: Queue<RequestName>,
     /// When to look into the cluster of each request again.
     pub(super) looks: Mutex<BTreeMap<RequestName, Instant>>,
+    /// Tokens that are gone from their clusters, and may still be believed there.
+    pub(super) ended: Mutex<BTreeMap<RequestName, Ended>>,
     pub(super) started: Instant,
     leading: watch::Sender<bool>,
 }
@@ -121,6 +124,7 @@ impl Operator {
             changed: watch::channel(0).0,
             queue: Queue::new(),
             looks: Mutex::default(),
+            ended: Mutex::default(),
             started: Instant::now(),
             leading: watch::channel(false).0,
         }))

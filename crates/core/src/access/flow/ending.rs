@@ -1,7 +1,7 @@
 //! A request that is deleted: what it has in the cluster goes first.
 
 use super::{
-    Decision, Step, View,
+    Decision, Step, TRY_AGAIN, View,
     draft::{Draft, rest},
     is_held,
 };
@@ -20,6 +20,9 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     let is_gone = view.cluster.is_none() || view.hitch.is_some_and(|hitch| hitch.is_gone);
     if draft.status.tokens.is_empty() || view.is_withdrawn || is_gone {
         return rest(draft).step(Step::LetGo);
+    }
+    if view.is_waiting {
+        return rest(draft).after(TRY_AGAIN);
     }
     let Some(hitch) = view.hitch else {
         let (grant, _) = Grant::of(view.request);

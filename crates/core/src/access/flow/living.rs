@@ -1,7 +1,7 @@
 //! A request that is wanted.
 
 use super::{
-    Decision, Step, View,
+    Decision, Step, TRY_AGAIN, View,
     draft::{Draft, rest},
     is_held, is_marked,
 };
@@ -121,6 +121,7 @@ fn withdraw(view: &View<'_>, mut draft: Draft, grant: Grant, doing: &str) -> Dec
             draft.say(KubeconfigCondition::Revoked, false, hitch.reason, message);
             rest(draft).failed()
         }
+        None if view.is_waiting => rest(draft).after(TRY_AGAIN),
         None => rest(draft).step(Step::Withdraw(Box::new(grant))),
     }
 }
@@ -169,6 +170,9 @@ fn granted(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -
     let secrets =
         |draft: &Draft, state| draft.tokens_in(state).map(|token| token.secret.clone()).collect::<Vec<_>>();
     let ending = secrets(&draft, TokenState::Ending);
+    if !ending.is_empty() && view.is_waiting {
+        return rest(draft).after(TRY_AGAIN);
+    }
     if !ending.is_empty() && !view.is_ended {
         return rest(draft).step(Step::End { secrets: ending, is_urgent: true });
     }

@@ -19,6 +19,9 @@ use allotment_api::{
 use jiff::Timestamp;
 use std::time::Duration;
 
+/// How long until a token that is gone is tried again. A server believes it for 10 s at most.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
+
 /// What is known of a request and its cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
@@ -40,6 +43,8 @@ pub struct View<'a> {
     pub is_ended: bool,
     /// Whether everything has been seen to be gone in this look.
     pub is_withdrawn: bool,
+    /// Whether tokens are gone from the cluster, which may still believe them for some seconds.
+    pub is_waiting: bool,
     /// What stood in the way in this look.
     pub hitch: Option<&'a Hitch>,
     /// Whether nobody has looked into the cluster for long.
@@ -77,7 +82,7 @@ pub enum Step {
         /// For how long, in seconds.
         seconds: i64,
     },
-    /// End the tokens of these Secrets; if told so, only when they have been seen to be refused.
+    /// End the tokens of these Secrets; if told so, it is done only when they have been seen to be refused.
     End {
         /// The Secrets.
         secrets: Vec<String>,

@@ -19,6 +19,7 @@ struct World {
     is_granted: bool,
     is_ended: bool,
     is_withdrawn: bool,
+    is_waiting: bool,
     hitch: Option<Hitch>,
     is_look_due: bool,
     now: Timestamp,
@@ -58,6 +59,7 @@ impl World {
             is_granted: false,
             is_ended: false,
             is_withdrawn: false,
+            is_waiting: false,
             hitch: None,
             is_look_due: false,
             now: start(),
@@ -88,6 +90,7 @@ impl World {
             is_granted: self.is_granted,
             is_ended: self.is_ended,
             is_withdrawn: self.is_withdrawn,
+            is_waiting: self.is_waiting,
             hitch: self.hitch.as_ref(),
             is_look_due: self.is_look_due,
             now: self.now,
@@ -225,6 +228,11 @@ fn nothing_is_called_revoked_before_it_is() {
     assert_eq!(holds(&decision.status, "Revoked"), Some((ConditionStatus::False, "Unreachable".to_owned())));
     assert!(!decision.status.tokens.is_empty());
     world.hitch = None;
+    world.is_waiting = true;
+    let decision = world.decide();
+    assert_eq!((decision.step, decision.again), (Step::Rest, Some(TRY_AGAIN)));
+    assert_eq!(holds(&decision.status, "Revoked").unwrap().0, ConditionStatus::False);
+    world.is_waiting = false;
     world.is_withdrawn = true;
     let decision = world.decide();
     assert_eq!(decision.step, Step::Clear);
