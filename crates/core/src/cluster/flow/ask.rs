@@ -29,6 +29,11 @@ pub fn request_name(cluster: &Cluster) -> String {
     format!("{name}-{uid}")
 }
 
+/// What a Cluster asks for, or would; none where the tenant brings the cluster.
+pub fn request_for(cluster: &Cluster) -> Option<SubscriptionRequest> {
+    Some(request(cluster, cluster.spec.infrastructure.as_ref()?))
+}
+
 /// What is asked for. The labels are read here and never again: a moved subaccount does not move a cluster.
 pub(super) fn request(cluster: &Cluster, infrastructure: &Infrastructure) -> SubscriptionRequest {
     let metadata = &cluster.metadata;

@@ -64,18 +64,22 @@ impl Draft {
             .is_some_and(|condition| condition.status == ConditionStatus::True)
     }
 
-    /// What a Shoot tells by itself, whatever else is the matter.
-    pub fn facts(&mut self, shoot: &Shoot) {
+    /// What a Shoot tells by itself, whatever else is the matter. Its UID is written down only once it is settled that it is
+    /// ours: what the status names is deleted with the Cluster.
+    pub fn facts(&mut self, shoot: &Shoot, is_settled: bool) {
         let status = shoot.status.as_ref();
-        let is_new = self.status.shoot_uid.is_some() && self.status.shoot_uid != shoot.metadata.uid;
+        let is_new =
+            is_settled && self.status.shoot_uid.is_some() && self.status.shoot_uid != shoot.metadata.uid;
         if is_new {
             self.status.administrators.clear();
             self.status.retries = None;
             self.drop_condition(ClusterCondition::AdministratorsApplied);
         }
         let was_healthy = self.holds(ClusterCondition::ClusterProvisioned) && !is_new;
-        self.status.shoot_name.clone_from(&shoot.metadata.name);
-        self.status.shoot_uid.clone_from(&shoot.metadata.uid);
+        if is_settled {
+            self.status.shoot_name.clone_from(&shoot.metadata.name);
+            self.status.shoot_uid.clone_from(&shoot.metadata.uid);
+        }
         self.status.api_server = reading::address(status);
         self.status.kubernetes_version.clone_from(&shoot.spec.kubernetes.version);
         self.status.last_operation = reading::operation(status);

@@ -7,7 +7,7 @@ use super::{
     living::{given_up, rest},
     reading,
     reading::Stage,
-    whose::{Whose, carries, whose},
+    whose::{Whose, carries, is_settled, whose},
 };
 use allotment_api::{
     gardener::{Shoot, names::CONFIRM_DELETION},
@@ -24,7 +24,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         return rest(draft);
     }
     if let Some(shoot) = ours(view) {
-        draft.facts(shoot);
+        draft.facts(shoot, true);
         return with_shoot(view, draft, shoot);
     }
     // Also where the cache shows one that is not ours: it may be from before.
@@ -50,7 +50,8 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
 /// What carries our request's UID goes with the Cluster, whatever UID it has itself: the account is not given back before.
 fn ours<'a>(view: &View<'a>) -> Option<&'a Shoot> {
     match whose(view) {
-        Whose::Ours(shoot) => Some(shoot),
+        // One that was to be taken over, and never was, stays.
+        Whose::Ours(shoot) => Some(shoot).filter(|shoot| is_settled(view, shoot)),
         Whose::Nobodys => None,
         Whose::Others(shoot) | Whose::Replaced(shoot) => Some(shoot)
             .filter(|shoot| carries(shoot, view.request.and_then(|request| request.metadata.uid.as_deref()))),

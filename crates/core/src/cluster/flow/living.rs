@@ -8,7 +8,7 @@ use super::{
     is_held, is_marked, reading,
     reading::Stage,
     retry,
-    whose::{Whose, whose},
+    whose::{Whose, is_settled, whose},
 };
 use crate::cluster::{Input, Problems, Rendered, render, shoot_name};
 use allotment_api::{
@@ -41,7 +41,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
 
 fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decision {
     if let Some(shoot) = shoot {
-        draft.facts(shoot);
+        draft.facts(shoot, is_settled(view, shoot));
     }
     let name = match shoot_name(view.cluster, view.project) {
         Ok(name) => name,

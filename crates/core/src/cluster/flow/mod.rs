@@ -9,7 +9,7 @@
 //! | `ask` | the SubscriptionRequest of a Cluster |
 //! | `whose` | whose Shoot it is that has our name |
 //! | `applied`, `reading`, `retry` | what a Shoot tells |
-//! | `draft`, `news` | what the status says, and what of it is worth an Event |
+//! | `draft`, `news`, `outlook` | what the status says, what of it is worth an Event, and what has to happen next |
 
 mod applied;
 mod ask;
@@ -18,15 +18,17 @@ mod draft;
 mod ending;
 mod living;
 mod news;
+mod outlook;
 mod reading;
 mod retry;
 #[cfg(test)]
 mod tests;
 mod whose;
 
-pub use ask::request_name;
+pub use ask::{request_for, request_name};
 pub use byoc::Standing;
 pub use news::{News, news};
+pub use outlook::Awaited;
 
 use super::{Authentication, Clusters};
 use allotment_api::{

@@ -344,7 +344,49 @@ fn a_shoot_that_was_there_before_is_adopted_only_when_told_to() {
     world.annotate(annotation::ADOPT_SHOOT, "of-the-shoot");
     assert!(matches!(world.decide().step, Step::Update(_)));
     world.request.as_mut().unwrap()["status"]["gardenerSecretName"] = json!("account-2");
-    assert_eq!(provisioned(&world.decide().status).1, "OtherAccount");
+    let status = world.rest();
+    assert_eq!(provisioned(&status).1, "OtherAccount");
+    // Whoever gives up and deletes the Cluster again keeps the Shoot.
+    assert_eq!(status.shoot_uid, None);
+    world.cluster["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    world.is_live = true;
+    assert_eq!(world.decide().step, Step::GiveBack);
+}
+
+#[test]
+fn a_shoot_that_was_taken_over_goes_with_its_cluster() {
+    let mut world = World::ready();
+    world.cluster["status"] = Value::Null;
+    world.annotate(annotation::ADOPT_SHOOT, "of-the-shoot");
+    // It carries the request's UID: that was written.
+    assert_eq!(world.rest().shoot_uid.as_deref(), Some("of-the-shoot"));
+    world.cluster["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert_eq!(world.decide().step, Step::ConfirmDeletion);
+}
+
+#[test]
+fn who_asks_is_told_what_it_waits_for() {
+    let awaited = |world: &World| {
+        let cluster: Cluster = serde_json::from_value(world.cluster.clone()).unwrap();
+        world.decide().awaited(&cluster).0
+    };
+    let mut world = World::new();
+    assert_eq!(awaited(&world), Awaited::Operator);
+    world = World::bound();
+    world.request.as_mut().unwrap()["status"] = json!({"phase": "Waiting"});
+    assert_eq!(awaited(&world), Awaited::Account);
+    world = World::ready();
+    assert_eq!(awaited(&world), Awaited::Nothing);
+    world.has_turn = false;
+    world.shoot.as_mut().unwrap()["metadata"]["annotations"][annotation::APPLIED] = json!("of an older one");
+    assert_eq!(awaited(&world), Awaited::Turn);
+    world.annotate(annotation::PAUSE, "true");
+    assert_eq!(awaited(&world), Awaited::Pause);
+    world = World::ready();
+    world.operation(json!({"state": "Processing", "type": "Reconcile"}));
+    assert_eq!(awaited(&world), Awaited::Gardener);
+    world.operation(json!({"state": "Failed", "type": "Reconcile"}));
+    assert_eq!(awaited(&world), Awaited::Person);
 }
 
 #[test]

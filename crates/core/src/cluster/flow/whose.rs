@@ -39,6 +39,14 @@ pub(super) fn whose<'a>(view: &View<'a>) -> Whose<'a> {
     }
 }
 
+/// Whether a Shoot that is ours goes with the Cluster: we made it, or have written to it. One that we were told to take over,
+/// and could not, does not.
+pub(super) fn is_settled(view: &View<'_>, shoot: &Shoot) -> bool {
+    let known = view.cluster.status.as_ref().and_then(|status| status.shoot_uid.as_ref());
+    let request = view.request.and_then(|request| request.metadata.uid.as_deref());
+    known.is_some() && known == shoot.metadata.uid.as_ref() || carries(shoot, request)
+}
+
 /// Whether it carries the UID of this request.
 pub(super) fn carries(shoot: &Shoot, request: Option<&str>) -> bool {
     let labels = shoot.metadata.labels.as_ref();
