@@ -163,6 +163,9 @@ pub fn decide(view: &View<'_>) -> Decision {
     };
     if is_paused(view.cluster) {
         decision.step = Step::Rest;
+        // What was asked for meanwhile is done at once when the pause is over, and not as part of a rollout.
+        decision.status.observed_generation =
+            view.cluster.status.as_ref().and_then(|status| status.observed_generation);
         draft::note_pause(&mut decision.status);
     }
     decision

@@ -432,6 +432,10 @@ fn a_paused_cluster_is_left_alone() {
     let status = world.rest();
     assert!(status.conditions.iter().any(|condition| condition.message.contains("paused")));
     assert_eq!(world.rest(), status);
+    // What was asked for meanwhile need not wait for a turn.
+    world.has_turn = false;
+    world.annotate(annotation::PAUSE, "false");
+    assert!(matches!(world.decide().step, Step::Update(_)));
 }
 
 #[test]
