@@ -132,6 +132,7 @@ impl Process {
         let Options { config: path, kubeconfig, controllers } = options;
         let (text, settled) = read(&path)?;
         let controllers = controllers.unwrap_or_else(|| settled.config.controllers.0.clone());
+        Operators::check(&controllers, &settled)?;
         let (metrics, identity) = (Metrics::new(), identity());
         let connections = Connections::open(&settled.config, kubeconfig.as_deref(), &metrics).await?;
         let operators = Operators::new(&controllers, &settled, &connections, &identity, &metrics).await?;

@@ -90,10 +90,19 @@ impl Operators {
                 }
             }
         }
-        if operators.lease_name().is_none() {
+        Ok(operators)
+    }
+
+    /// Whether anything can be run, before anybody is connected to.
+    pub(super) fn check(controllers: &[Controller], settled: &Settled) -> Result<(), StartError> {
+        let names = |one: Controller| controllers.contains(&one);
+        if !names(Controller::Subscription) && !names(Controller::Cluster) {
             return Err(StartError::NothingToRun);
         }
-        Ok(operators)
+        if names(Controller::Subscription) && settled.rules.is_none() {
+            return Err(StartError::NoRules);
+        }
+        Ok(())
     }
 
     /// Runs until told to stop; every operator that leads gives up its Lease then.
