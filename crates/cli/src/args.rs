@@ -1,5 +1,6 @@
 //! What users type.
 
+pub(crate) mod cluster;
 pub(crate) mod operators;
 pub(crate) mod pool;
 pub(crate) mod rules;
@@ -102,6 +103,12 @@ pub(crate) enum Command {
     Pool {
         #[command(subcommand)]
         command: pool::PoolCommand,
+    },
+    /// Ask about Clusters: what one waits for, what another configuration would change; and take over Shoots that exist
+    #[command(arg_required_else_help = true)]
+    Cluster {
+        #[command(subcommand)]
+        command: cluster::ClusterCommand,
     },
     /// Compare the ledger with the cluster, and make it anew
     #[command(arg_required_else_help = true)]

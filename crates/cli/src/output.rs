@@ -146,6 +146,13 @@ pub(crate) fn progress(text: &str) {
     }
 }
 
+/// Asks somebody at a terminal, on the line where the answer is typed.
+pub(crate) fn ask(question: &str) {
+    let mut terminal = io::stderr().lock();
+    // Nobody is left to ask if standard error is closed; the answer is no then.
+    let _ = terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush());
+}
+
 /// Says what went wrong, with its causes, on one line each.
 pub(crate) fn complain(error: &anyhow::Error) {
     let mut text = format!("error: {error}\n");

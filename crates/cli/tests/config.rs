@@ -76,16 +76,25 @@ fn bad_rules_end_a_start_with_every_finding() {
     assert!(said.ends_with("config.yaml: 3 errors\n"), "{said}");
 
     fs::write(&path, "controllers: [cluster]\n").unwrap();
-    let ran = allotment(&["run", "--config", path.to_str().unwrap()], "");
-    assert_eq!(ran.status.code(), Some(1));
-    assert!(text(&ran.stderr).contains("nothing to run"), "{}", text(&ran.stderr));
+    for (controllers, words) in [("kubeconfig", "nothing to run"), ("subscription", "needs rules")] {
+        let args = ["run", "--config", path.to_str().unwrap(), "--controllers", controllers];
+        let ran = allotment(&args, "");
+        assert_eq!(ran.status.code(), Some(1));
+        assert!(text(&ran.stderr).contains(words), "{}", text(&ran.stderr));
+    }
 }
 
 #[test]
-fn questions_about_the_pool_need_a_place() {
-    for args in
-        [&["pool", "status"][..], &["pool", "doctor"], &["ledger", "verify"], &["pool", "history", "a"]]
-    {
+fn questions_about_the_pool_and_clusters_need_a_place() {
+    for args in [
+        &["pool", "status"][..],
+        &["pool", "doctor"],
+        &["ledger", "verify"],
+        &["pool", "history", "a"],
+        &["cluster", "explain", "a"],
+        &["cluster", "diff"],
+        &["cluster", "adopt", "a", "--shoot", "b"],
+    ] {
         let ran = allotment(args, "");
         assert_eq!(ran.status.code(), Some(2), "{args:?}");
         assert!(text(&ran.stderr).contains("--config"), "{args:?}");

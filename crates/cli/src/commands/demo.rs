@@ -133,13 +133,15 @@ Ask for a cluster, and watch it grow in an account of its tenant:
   garden get shoots
   garden get credentialsbindings -L tenantName,dirty
 
-Ask who sits where, and why:
+Ask what it waits for, who sits where, and why:
   alias allotment='{program}'; export KUBECONFIG={control_plane}; config={config}
+  allotment cluster explain example-cluster -n cluster-operator --config $config
   allotment pool history aws-01 --config $config
   allotment pool doctor --config $config
 
 Change rules, limits and what Shoots begin with while it runs, break them, look what it says:
   $EDITOR $config
+  allotment cluster diff --all-namespaces --config $config    # what that does to Shoots that exist
   curl 'http://{address}/readyz?verbose'; curl http://{address}/metrics
 
 A typing error is told, and what Gardener fails at is told too:

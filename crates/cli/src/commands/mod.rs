@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod bench;
+mod cluster;
 mod completion;
 mod config;
 mod crds;
@@ -25,6 +26,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Run(args) => return run::run(args),
         Command::Config { command } => return config::run(command),
         Command::Pool { command } => return pool::run(command),
+        Command::Cluster { command } => return cluster::run(command),
         Command::Ledger { command } => return ledger::run(command),
         Command::Rules { command } => return rules::run(command),
         Command::Sim { command } => return sim::run(command),

@@ -7,6 +7,7 @@
     reason = "these are tests"
 )]
 
+mod asking;
 mod clusters;
 mod demo;
 mod kills;

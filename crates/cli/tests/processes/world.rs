@@ -174,6 +174,10 @@ impl World {
         self.landscape.landscape.garden_kubeconfig.display().to_string()
     }
 
+    pub fn control_plane_kubeconfig(&self) -> String {
+        self.landscape.landscape.control_plane_kubeconfig.display().to_string()
+    }
+
     pub fn requests(&self) -> Api<SubscriptionRequest> {
         Api::namespaced(self.control_plane(), TENANTS)
     }
@@ -182,11 +186,25 @@ impl World {
         Api::namespaced(self.control_plane(), TENANTS)
     }
 
-    /// All of a Shoot, also what our narrow type does not have.
+    /// Writes a file, and says where it is.
+    pub fn file(&self, name: &str, text: &str) -> String {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    /// Shoots with all that our narrow type does not have.
+    fn whole_shoots(&self) -> Api<DynamicObject> {
+        Api::namespaced_with(self.garden(), PROJECT, &ApiResource::erase::<Shoot>(&()))
+    }
+
     pub async fn whole_shoot(&self, name: &str) -> Value {
-        let kind = ApiResource::erase::<Shoot>(&());
-        let shoots: Api<DynamicObject> = Api::namespaced_with(self.garden(), PROJECT, &kind);
-        serde_json::to_value(shoots.get(name).await.unwrap()).unwrap()
+        serde_json::to_value(self.whole_shoots().get(name).await.unwrap()).unwrap()
+    }
+
+    pub async fn plant_shoot(&self, shoot: Value) {
+        let shoot = serde_json::from_value(shoot).unwrap();
+        self.whole_shoots().create(&PostParams::default(), &shoot).await.unwrap();
     }
 
     pub fn bindings(&self) -> Api<CredentialsBinding> {
@@ -240,10 +258,15 @@ impl World {
 
     /// Asks for a cluster on AWS for a tenant.
     pub async fn ask_for_cluster(&self, name: &str, tenant: &str) {
-        let cluster = json!({
+        let cluster = serde_json::from_value(self.cluster(name, tenant)).unwrap();
+        self.clusters().create(&PostParams::default(), &cluster).await.unwrap();
+    }
+
+    pub fn cluster(&self, name: &str, tenant: &str) -> Value {
+        json!({
             "apiVersion": "operator.kyma-project.io/v1alpha1",
             "kind": "Cluster",
-            "metadata": { "name": name, "labels": { "globalaccountid": tenant } },
+            "metadata": { "name": name, "namespace": TENANTS, "labels": { "globalaccountid": tenant } },
             "spec": {
                 "core": { "purpose": "Production", "region": "eu-central-1" },
                 "infrastructure": {
@@ -251,9 +274,7 @@ impl World {
                     "numberOfZones": 1, "subscriptionSelector": format!("globalaccount:{tenant}"),
                 },
             },
-        });
-        let cluster = serde_json::from_value(cluster).unwrap();
-        self.clusters().create(&PostParams::default(), &cluster).await.unwrap();
+        })
     }
 
     /// Waits until a Cluster is in this phase for its newest spec.

@@ -21,10 +21,14 @@
 //! | `lists` | lists that others write into too |
 //! | `template` | `shootTemplate` |
 //! | `render`, `name` | the whole, and what it is called |
+//! | `difference` | what is otherwise in two Shoots, for people |
+//! | [`adopt`] | whether a Shoot that exists can be taken over |
 //! | [`flow`] | what is done next about a Cluster, and what its status says |
 
+pub mod adopt;
 mod authentication;
 mod config;
+mod difference;
 mod extensions;
 mod facts;
 pub mod flow;
@@ -46,6 +50,7 @@ pub use config::{
     CloudProfileKind, Clusters, DefaultImage, DefaultMaintenance, DefaultVolume, Defaults, ProviderDefaults,
     Rollout,
 };
+pub use difference::{Difference, differences};
 pub use name::shoot_name;
 pub use problem::{Note, Problem, Problems};
 pub use render::{Rendered, render};

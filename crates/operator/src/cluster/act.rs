@@ -443,14 +443,14 @@ fn authentication_of(shoot: Option<&Shoot>) -> Option<String> {
 }
 
 /// What the garden has against it, if that is why it failed. Its codes do not tell who may from what is wrong.
-fn refusal(error: &CallError) -> Option<String> {
+pub(super) fn refusal(error: &CallError) -> Option<String> {
     match error.code() {
         Some(400 | 403 | 422) => Some(error.to_string()),
         _ => None,
     }
 }
 
-fn applying() -> PatchParams {
+pub(super) fn applying() -> PatchParams {
     PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         field_validation: Some(ValidationDirective::Strict),

@@ -199,7 +199,7 @@ impl Inner {
 }
 
 /// What the status says of a cluster that the tenant brought, and that could be used: a restart need not look into all of them.
-fn written_standing(cluster: &Cluster) -> Option<Standing> {
+pub(super) fn written_standing(cluster: &Cluster) -> Option<Standing> {
     let status = cluster.status.as_ref()?;
     let is_good = status.phase == Some(ClusterPhase::Ready);
     let (server, version) = (status.api_server.clone()?, status.kubernetes_version.clone()?);

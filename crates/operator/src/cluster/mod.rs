@@ -7,10 +7,12 @@
 //! | `look` | one look at a Cluster: decide, act, decide again, and the status at the end |
 //! | `act` | the steps: every call that changes something |
 //! | `orphan` | requests whose Cluster is gone |
+//! | `inspect` | what somebody is told who asks from outside |
 //! | `rollout` | how fast what nobody asked for is rolled out |
 
 mod act;
 mod index;
+mod inspect;
 mod look;
 mod orphan;
 mod rollout;
@@ -18,6 +20,7 @@ mod run;
 mod trouble;
 
 pub use index::{ClusterName, Followed, Index};
+pub use inspect::{Forecast, Found, Inspector};
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
 pub use trouble::Trouble;
 

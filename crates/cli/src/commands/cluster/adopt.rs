@@ -1,0 +1,259 @@
+//! `allotment cluster adopt`.
+
+use super::{Opened, diff, not_there};
+use crate::{
+    commands::{input, input::WRONG_USAGE},
+    output::{self, Paint},
+};
+use allotment_api::{
+    gardener::Shoot,
+    kyma::{BindingKind, Cluster},
+    names::annotation,
+};
+use allotment_core::{
+    cluster::{
+        adopt::{Adoption, Progress, obstacles, progress},
+        flow,
+    },
+    pool::wanted,
+};
+use allotment_operator::{
+    cluster::{ClusterName, Forecast, Found},
+    runtime::call::call,
+};
+use anyhow::{Context, Result, anyhow};
+use kube::{
+    Api, ResourceExt,
+    api::{Patch, PatchParams, PostParams},
+};
+use serde_json::json;
+use std::{
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+use tokio::time::sleep;
+
+/// How often the Cluster is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// What the Cluster says may be from before it was told. The operator hears of it at once.
+const HEARD: Duration = Duration::from_secs(5);
+
+/// Stands for the UID of a SubscriptionRequest that is not there yet.
+const ITS_UID: &str = "its-uid";
+
+/// What was asked for.
+pub(super) struct Asked {
+    pub(super) name: Option<String>,
+    pub(super) namespace: Option<String>,
+    pub(super) file: Option<PathBuf>,
+    pub(super) shoot: String,
+    pub(super) yes: bool,
+    pub(super) timeout: u64,
+}
+
+pub(super) async fn run(opened: &Opened, asked: Asked) -> Result<ExitCode> {
+    let cluster = match &asked.file {
+        Some(file) => match from_file(opened, &asked, file).await? {
+            Ok(cluster) => cluster,
+            Err(code) => return Ok(code),
+        },
+        None => {
+            let name = opened.named(asked.namespace.clone(), asked.name.clone().unwrap_or_default());
+            let api: Api<Cluster> = Api::namespaced(opened.inspector.control_plane.clone(), &name.namespace);
+            let found = call(|| format!("read Cluster {name}"), api.get_opt(&name.name)).await?;
+            match found {
+                Some(cluster) => cluster,
+                None => return Ok(not_there(&name)),
+            }
+        }
+    };
+    let found = opened.inspector.gather(cluster, Some(&asked.shoot)).await?;
+    let Some(shoot) = &found.shoot else {
+        let namespace = &opened.inspector.garden_namespace;
+        return Ok(refused(&format!("there is no Shoot {} in {namespace}", asked.shoot)));
+    };
+    let name = named(&found.cluster);
+    if is_taken_over(&found.cluster, shoot) {
+        output::print(&format!("Shoot {} is Cluster {name}'s already\n", asked.shoot))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(code) = stands_against(opened, &found, shoot).await? {
+        return Ok(code);
+    }
+    if let Some(code) = show(opened, &found, &asked.shoot).await? {
+        return Ok(code);
+    }
+    if !asked.yes && !confirmed(&format!("Take over Shoot {} as Cluster {name}?", asked.shoot))? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let uid = shoot.uid().unwrap_or_default();
+    tell(opened, &found.cluster, &asked, &uid).await?;
+    wait(opened, &name, &uid, Duration::from_secs(asked.timeout)).await
+}
+
+/// The Cluster in a file, which may not be there yet.
+async fn from_file(opened: &Opened, asked: &Asked, file: &Path) -> Result<Result<Cluster, ExitCode>> {
+    let text = match input::read(file) {
+        Ok(text) => text,
+        Err(code) => return Ok(Err(code)),
+    };
+    let mut cluster: Cluster = match serde_saphyr::from_str(&text) {
+        Ok(cluster) => cluster,
+        Err(error) => {
+            output::complain(&anyhow!("{} is no Cluster: {error}", file.display()));
+            return Ok(Err(ExitCode::from(WRONG_USAGE)));
+        }
+    };
+    let given = asked.name.as_ref().filter(|name| **name != cluster.name_any());
+    if let Some(name) = given {
+        output::complain(&anyhow!("the Cluster in {} is not {name}", file.display()));
+        return Ok(Err(ExitCode::from(WRONG_USAGE)));
+    }
+    let namespace = asked.namespace.clone().or_else(|| cluster.namespace());
+    cluster.metadata.namespace = Some(opened.namespace(namespace));
+    // Examples show what operators write; a server takes none of it.
+    cluster.status = None;
+    let name = named(&cluster);
+    let api: Api<Cluster> = Api::namespaced(opened.inspector.control_plane.clone(), &name.namespace);
+    if call(|| format!("read Cluster {name}"), api.get_opt(&name.name)).await?.is_some() {
+        return Ok(Err(refused(&format!("Cluster {name} is there already: leave out --file"))));
+    }
+    Ok(Ok(cluster))
+}
+
+fn is_taken_over(cluster: &Cluster, shoot: &Shoot) -> bool {
+    let own = cluster.status.as_ref().and_then(|status| status.shoot_uid.as_ref());
+    own.is_some() && own == shoot.metadata.uid.as_ref()
+}
+
+/// Says what stands against it, if anything does.
+async fn stands_against(opened: &Opened, found: &Found, shoot: &Shoot) -> Result<Option<ExitCode>> {
+    let Opened { inspector, config, rules } = opened;
+    let rules = rules
+        .as_deref()
+        .context("without `hap.rule` in the configuration it is not known which account the Cluster gets")?;
+    let request =
+        flow::request_for(&found.cluster).context("a Cluster that the tenant brings has no Shoot")?;
+    let wanted = match wanted(&request.spec, rules) {
+        Ok(wanted) => wanted,
+        Err(denial) => return Ok(Some(refused(&denial.message))),
+    };
+    let bindings_tell = config.hap.binding_kind == BindingKind::CredentialsBinding;
+    if !bindings_tell {
+        output::note(
+            "the pool is not made of CredentialsBindings: whose account it is has to be seen by yourself",
+        );
+    }
+    let own = found.request.as_ref().and_then(|request| request.uid());
+    let account = inspector.account_of(shoot).await?;
+    let against = obstacles(&Adoption {
+        cluster: &found.cluster,
+        shoot,
+        project: &inspector.project,
+        request: own.as_deref(),
+        account: account.as_ref(),
+        labels: &config.hap.labels,
+        wanted: bindings_tell.then_some(&wanted),
+    });
+    if against.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(refused(&against.join("\n       "))))
+}
+
+/// Shows what would change in the Shoot.
+async fn show(opened: &Opened, found: &Found, shoot: &str) -> Result<Option<ExitCode>> {
+    let own = found.request.as_ref().and_then(|request| request.uid());
+    match opened.inspector.try_out(found, own.as_deref().unwrap_or(ITS_UID)).await? {
+        Forecast::Changes(changes) => {
+            let paint = Paint::for_standard_output();
+            output::print(&format!(
+                "{}\n{}",
+                paint.bold(&format!("This would change in Shoot {shoot}:")),
+                diff::shown(&changes, paint)
+            ))?;
+            Ok(None)
+        }
+        Forecast::Stopped(why) => Ok(Some(refused(&why))),
+        _ => Ok(Some(refused("it cannot be tried out"))),
+    }
+}
+
+/// Asks at a terminal; elsewhere nobody is there to ask.
+fn confirmed(question: &str) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        output::complain(&anyhow!("nothing is done without --yes"));
+        return Ok(false);
+    }
+    output::ask(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).context("cannot read the answer")?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Tells the operator, by the Cluster.
+async fn tell(opened: &Opened, cluster: &Cluster, asked: &Asked, uid: &str) -> Result<()> {
+    let name = named(cluster);
+    let api: Api<Cluster> = Api::namespaced(opened.inspector.control_plane.clone(), &name.namespace);
+    let Some(version) = cluster.resource_version() else {
+        let mut made = cluster.clone();
+        made.annotations_mut().insert(annotation::ADOPT_SHOOT.to_owned(), uid.to_owned());
+        if let Some(core) = &mut made.spec.core {
+            core.shoot_name = Some(asked.shoot.clone());
+        }
+        call(|| format!("create Cluster {name}"), api.create(&PostParams::default(), &made)).await?;
+        return Ok(());
+    };
+    let patch = json!({
+        "metadata": {
+            "uid": cluster.uid(),
+            "resourceVersion": version,
+            "annotations": { (annotation::ADOPT_SHOOT): uid },
+        },
+        "spec": { "core": { "shootName": asked.shoot } },
+    });
+    let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+    call(|| format!("annotate Cluster {name}"), api.patch(&name.name, &params, &patch)).await?;
+    Ok(())
+}
+
+/// Waits until it is done, or will not be.
+async fn wait(opened: &Opened, name: &ClusterName, uid: &str, patience: Duration) -> Result<ExitCode> {
+    let api: Api<Cluster> = Api::namespaced(opened.inspector.control_plane.clone(), &name.namespace);
+    let (started, mut said) = (Instant::now(), String::new());
+    loop {
+        let Some(cluster) = call(|| format!("read Cluster {name}"), api.get_opt(&name.name)).await? else {
+            return Ok(not_there(name));
+        };
+        let words = match progress(&cluster, uid) {
+            Progress::TakenOver => {
+                let phase = cluster.status.and_then(|status| status.phase).map(|phase| phase.as_str());
+                let phase = phase.unwrap_or("Pending");
+                output::print(&format!("Cluster {name} has taken the Shoot over and is {phase}\n"))?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            Progress::Stopped(why) if started.elapsed() > HEARD => return Ok(refused(&why)),
+            Progress::Stopped(words) | Progress::Waits(words) => words,
+        };
+        if started.elapsed() > patience {
+            return Ok(refused(&format!("it is not taken over after {} s: {words}", patience.as_secs())));
+        }
+        if words != said {
+            output::progress(&format!("waiting: {words}"));
+            said = words;
+        }
+        sleep(LOOK).await;
+    }
+}
+
+fn named(cluster: &Cluster) -> ClusterName {
+    ClusterName { namespace: cluster.namespace().unwrap_or_default(), name: cluster.name_any() }
+}
+
+fn refused(why: &str) -> ExitCode {
+    output::complain(&anyhow!("{why}"));
+    ExitCode::FAILURE
+}
