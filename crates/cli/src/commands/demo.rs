@@ -100,7 +100,7 @@ async fn show(landscape: &Landscape, what: &str, started: Instant) -> Result<()>
 fn configure(landscape: &Landscape, folder: &Path) -> Result<PathBuf> {
     let path = folder.join("config.yaml");
     let text = format!(
-        "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: [subscription, cluster]\n\
+        "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: [subscription, cluster, kubeconfig]\n\
          server:\n  address: 127.0.0.1:0\n",
         json!(landscape.garden_kubeconfig),
         folder.join("ledger.db").display(),
@@ -133,6 +133,13 @@ Ask for a cluster, and watch it grow in an account of its tenant:
   garden get shoots
   garden get credentialsbindings -L tenantName,dirty
 
+Ask for a kubeconfig of it that lives for an hour, and see it refused once it is revoked:
+  control apply -f examples/kubeconfig-request.yaml         # its namespace is not there yet, so:
+  control patch kubereq example-cluster.compass-operator --type merge -p '{{\"spec\": {{\"role\": {{\"createNamespace\": true}}}}}}'
+  control get kubereq example-cluster.compass-operator -o jsonpath='{{.status.kubeconfig}}' | base64 -d > small.kubeconfig
+  {kubectl} --kubeconfig small.kubeconfig -n compass-system get pods     # Forbidden: it is for Secrets, one by one
+  control annotate kubereq example-cluster.compass-operator --overwrite operator.kyma-project.io/revoke=true
+
 Ask what it waits for, who sits where, and why:
   alias allotment='{program}'; export KUBECONFIG={control_plane}; config={config}
   allotment cluster explain example-cluster -n cluster-operator --config $config
@@ -153,11 +160,11 @@ Give it back: first the Shoot goes, then the account becomes dirty, and whoever 
   garden label credentialsbinding aws-01 dirty- tenantName-
 
 An account without a cluster is to be had too: control apply -f examples/subscription-request.yaml
-KubeconfigRequests are accepted, but the operator that answers them is not there yet.
 Ctrl-C stops everything and leaves nothing behind.
 ",
         program = program.display(),
         config = config.display(),
+        kubectl = landscape.kubectl.display(),
     )
 }
 
@@ -166,7 +173,7 @@ fn welcome(landscape: &Landscape, what: &str, time: Duration) -> String {
     let control_plane = landscape.control_plane_kubeconfig.display();
     format!(
         "
-{what} a control plane with the operators for accounts and clusters, and a garden with a pool of accounts, ready after {seconds:.1} seconds.
+{what} a control plane with the operators for accounts, clusters and kubeconfigs, and a garden with a pool of accounts, ready after {seconds:.1} seconds.
 
   the control plane  {control_plane}
   the garden         {garden}

@@ -60,9 +60,9 @@ pub enum StartError {
         /// Everything that is wrong with it.
         findings: Vec<Finding>,
     },
-    /// None of the operators is there.
+    /// No operator is asked for.
     #[error(
-        "there is nothing to run: the operators `subscription` and `cluster` are there, and `controllers` names neither"
+        "there is nothing to run: `controllers` names none of `subscription`, `cluster` and `kubeconfig`"
     )]
     NothingToRun,
     /// The operator that hands out accounts runs by nothing else.

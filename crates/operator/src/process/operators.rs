@@ -95,11 +95,10 @@ impl Operators {
 
     /// Whether anything can be run, before anybody is connected to.
     pub(super) fn check(controllers: &[Controller], settled: &Settled) -> Result<(), StartError> {
-        let names = |one: Controller| controllers.contains(&one);
-        if !names(Controller::Subscription) && !names(Controller::Cluster) {
+        if controllers.is_empty() {
             return Err(StartError::NothingToRun);
         }
-        if names(Controller::Subscription) && settled.rules.is_none() {
+        if controllers.contains(&Controller::Subscription) && settled.rules.is_none() {
             return Err(StartError::NoRules);
         }
         Ok(())
