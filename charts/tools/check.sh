@@ -77,6 +77,7 @@ same_pods 'a rule' --set 'hap.rule={aws}'
 same_pods 'a limit' --set hap.multiHyperscalerAccount.limits.aws=7
 same_pods 'a policy' --set-json 'access.policies=[{"namespaces":["a"]}]'
 same_pods 'a provider' --set clusters.providers.aws.nodes=10.1.0.0/16
+same_pods 'where Clusters are' --set clusters.namespace=elsewhere
 same_pods 'the pace' --set clusters.rollout.clustersPerMinute=3
 other_pods 'a kind of CloudProfile' --set clusters.providers.aws.cloudProfileKind=NamespacedCloudProfile
 other_pods 'the kind of binding' --set hap.bindingKind=SecretBinding

@@ -60,7 +60,6 @@ gardener:
 ledger:
   {{- include "allotment.ledgerConfig" . | nindent 2 }}
 clusters:
-  namespace: {{ .Values.clusters.namespace | quote }}
   namespacedProfiles: {{ include "allotment.namespacedProfiles" . | quote }}
 controllers:
   {{- toYaml .Values.controllers | nindent 2 }}

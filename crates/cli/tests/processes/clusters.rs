@@ -37,6 +37,12 @@ async fn a_cluster_is_made_and_a_changed_configuration_is_rolled_out() {
         if settings["sshAccess"]["enabled"] == true { Ok(()) } else { Err(settings.to_string()) }
     })
     .await;
+    world.configure_clusters("{namespace: tenants, providers: {aws: {cloudProfile: aws}}}");
+    until("who hands out kubeconfigs is told too", async || {
+        let log = process.log();
+        if log.contains("what kubeconfigs may be asked for") { Ok(()) } else { Err(log) }
+    })
+    .await;
     // It is followed from the start, or not at all.
     let namespaced = "{providers: {aws: {cloudProfile: own, cloudProfileKind: NamespacedCloudProfile}}}";
     world.configure_clusters(namespaced);

@@ -104,7 +104,9 @@ impl Reload {
             taken.push(format!("{} rules and the limits", policy.rules.rules().len()));
             operator.set_policy(policy);
         }
-        let Config { hap, clusters, .. } = &settled.config;
+        let Config { hap, clusters, access, .. } = &settled.config;
+        let is_other_access =
+            *access != self.config.access || clusters.namespace != self.config.clusters.namespace;
         // Every Cluster is looked at then, so only if there is something to look for.
         let is_other = *clusters != self.config.clusters;
         let is_followed =
@@ -114,13 +116,11 @@ impl Reload {
             operator.set_policy(cluster_policy(&settled.config));
             self.config.clusters.clone_from(clusters);
         }
-        let is_other = settled.config.access != self.config.access
-            || settled.config.clusters.namespace != self.config.clusters.namespace;
-        if let Some(operator) = self.operators.kubeconfig.as_ref().filter(|_| is_other) {
+        if let Some(operator) = self.operators.kubeconfig.as_ref().filter(|_| is_other_access) {
             taken.push("what kubeconfigs may be asked for".to_owned());
             operator.set_policy(kubeconfig_policy(&settled.config));
-            self.config.access.clone_from(&settled.config.access);
-            self.config.clusters.namespace.clone_from(&settled.config.clusters.namespace);
+            self.config.access.clone_from(access);
+            self.config.clusters.namespace.clone_from(&clusters.namespace);
         }
         self.config.hap.clone_from(hap);
         if taken.is_empty() {
