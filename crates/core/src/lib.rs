@@ -2,20 +2,20 @@
 //!
 //! | room | what is decided there |
 //! |---|---|
-//! | [`access`] | which kubeconfigs are taken, and who is an administrator inside a cluster |
+//! | [`access`] | which kubeconfigs are taken and handed out, and who is an administrator inside a cluster |
 //! | [`check`] | nothing: it says what must always hold |
-//! | [`cluster`] | what Shoot a Cluster becomes |
+//! | [`cluster`] | what Shoot a Cluster becomes, and what is done next about it |
 //! | [`condition`] | when a condition changes, and when its transition time does |
 //! | [`label`] | what can be the value of a label |
+//! | [`openmcp`] | the ClusterProvider contract: profiles, responsibility, scheduling |
 //! | [`pool`] | which account a request gets, and what becomes of accounts |
 //! | [`rules`] | which pool a request goes to: the rule language |
-//!
-//! The openMCP contract gets a room of its own beside them.
 
 pub mod access;
 pub mod check;
 pub mod cluster;
 pub mod condition;
 pub mod label;
+pub mod openmcp;
 pub mod pool;
 pub mod rules;

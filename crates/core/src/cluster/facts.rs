@@ -13,7 +13,7 @@ pub(super) struct Facts<'a> {
 
 /// How far a version is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub enum Stage {
     /// Not to be had, any more or yet.
     Unavailable,
     /// To be had by who asks for it.
@@ -61,7 +61,7 @@ impl<'a> Facts<'a> {
             .kubernetes
             .versions
             .iter()
-            .map(move |version| (version.version.as_str(), stage(version, now)))
+            .map(move |version| (version.version.as_str(), stage_of(version, now)))
     }
 
     /// The versions of an image for an architecture, with how far they are.
@@ -74,7 +74,7 @@ impl<'a> Facts<'a> {
             .into_iter()
             .flat_map(|image| &image.versions)
             .filter(|version| fits(&version.architectures))
-            .map(|version| (version.version.version.as_str(), stage(&version.version, self.now)))
+            .map(|version| (version.version.version.as_str(), stage_of(&version.version, self.now)))
             .collect()
     }
 
@@ -107,7 +107,8 @@ pub(super) fn has_volume(zone: &Zone, volume: Option<&str>) -> bool {
     volume.is_none_or(|volume| !zone.unavailable_volume_types.iter().any(|name| name == volume))
 }
 
-fn stage(version: &ExpirableVersion, now: Timestamp) -> Stage {
+/// How far a version is in its life, by the rules of Gardener itself.
+pub fn stage_of(version: &ExpirableVersion, now: Timestamp) -> Stage {
     if version.lifecycle.is_empty() {
         return match &version.expiration_date {
             Some(end) if end.0 <= now => Stage::Unavailable,

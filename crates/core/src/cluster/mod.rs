@@ -51,7 +51,9 @@ pub use config::{
     Rollout,
 };
 pub use difference::{Difference, differences};
+pub use facts::{Stage, stage_of};
 pub use name::shoot_name;
 pub use problem::{Note, Problem, Problems};
 pub use render::{Rendered, render};
 pub use scene::Input;
+pub use version::version_order;

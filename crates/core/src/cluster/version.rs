@@ -6,7 +6,7 @@ use super::{
     scene::Scene,
 };
 use allotment_api::kyma::ClusterCondition;
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 const FIELD: &str = "spec.core.kubernetesVersion";
 
@@ -44,6 +44,11 @@ impl fmt::Display for Version {
         write!(f, "{}.{}", self.major, self.minor)?;
         self.patch.map_or(Ok(()), |patch| write!(f, ".{patch}"))
     }
+}
+
+/// Which of two versions is older; what is no version is older than all.
+pub fn version_order(one: &str, other: &str) -> Ordering {
+    Version::parse(one).cmp(&Version::parse(other)).then_with(|| one.cmp(other))
 }
 
 /// The version. It is always written: left out on a live Shoot, Gardener would take the newest there is.

@@ -33,12 +33,14 @@ use futures::{StreamExt, TryStreamExt, future::BoxFuture, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api,
-    api::{DynamicObject, ListParams, PostParams},
+    api::{DynamicObject, ListParams, PostParams, WatchEvent, WatchParams},
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     error::Error,
+    pin::pin,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -139,6 +141,8 @@ impl Field {
     /// Asks for so many Clusters, and waits until all are ready.
     pub(super) async fn ready(&self, count: u32) -> Outcome<()> {
         let clusters: Api<Cluster> = Api::default_namespaced(client(&self.garden.control_plane));
+        let version = clusters.list(&ListParams::default().limit(1)).await?.metadata.resource_version;
+        let mut events = pin!(clusters.watch(&WatchParams::default(), &version.unwrap_or_default()).await?);
         let made = stream::iter(0..count).map(|number| {
             let clusters = &clusters;
             async move {
@@ -149,16 +153,17 @@ impl Field {
             }
         });
         made.buffer_unordered(CONCURRENCY).try_collect::<Vec<_>>().await?;
-        loop {
-            let all = clusters.list(&ListParams::default()).await?;
-            let phase = |cluster: &Cluster| cluster.status.as_ref().and_then(|status| status.phase);
-            if all.iter().filter(|cluster| phase(cluster) == Some(ClusterPhase::Ready)).count()
-                == count as usize
+        // Lists of thousands would be most of what is measured.
+        let mut ready = BTreeSet::new();
+        while ready.len() < count as usize {
+            let event = events.try_next().await?.ok_or("the watch ended")?;
+            if let WatchEvent::Added(cluster) | WatchEvent::Modified(cluster) = event
+                && cluster.status.is_some_and(|status| status.phase == Some(ClusterPhase::Ready))
             {
-                return Ok(());
+                ready.insert(cluster.metadata.name);
             }
-            tokio::time::sleep(Duration::from_millis(200)).await;
         }
+        Ok(())
     }
 
     async fn measure(&self, count: u32) -> Outcome<Vec<Measure>> {
