@@ -89,15 +89,17 @@ pub fn account_step(view: &View) -> Step {
     let View { entry, row, shoots, may_quarantine } = view;
     let Some(entry) = entry else { return without_entry(row.as_ref(), *shoots) };
     let step = quarantine_step(entry, row.as_ref(), *shoots, *may_quarantine);
-    if step != Step::Rest {
+    if !matches!(step, Step::Rest | Step::Show(_)) {
         return step;
     }
-    match row {
+    let next = match row {
         None if !entry.is_dedicated() => Step::Rest,
         None => unknown(entry),
         Some(row) if !entry.is_dedicated() => no_longer_dedicated(entry, row),
         Some(row) => dedicated(entry, row, *shoots),
-    }
+    };
+    // What only waits for a person keeps nothing else from going on.
+    if next == Step::Rest { step } else { next }
 }
 
 fn without_entry(row: Option<&Row>, shoots: Shoots) -> Step {

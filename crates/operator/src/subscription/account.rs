@@ -27,6 +27,10 @@ const QUARANTINE_SHARE: usize = 10;
 /// How long a claim that is under way is left alone: it takes milliseconds.
 const CLAIM_TIME: Duration = Duration::from_secs(1);
 
+/// What somebody has to look at is looked at again: it may depend on other accounts, as the share in quarantine does, and
+/// nothing says when these change.
+const SHOWN_LOOK: Duration = Duration::from_secs(60);
+
 /// Why the ledger learns something that a label says.
 const BY_LABEL: &str = "the binding carries the label";
 
@@ -41,7 +45,8 @@ impl Inner {
             return Ok(Outcome::After(CLAIM_TIME));
         }
         self.settle(term, account, row).await?;
-        Ok(Outcome::Done)
+        let is_shown = self.shown().contains_key(account);
+        Ok(if is_shown { Outcome::After(SHOWN_LOOK) } else { Outcome::Done })
     }
 
     /// Whether the request that claims it in this very term is about to confirm it: the watch was faster. Looking at it now

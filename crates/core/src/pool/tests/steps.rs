@@ -129,6 +129,9 @@ fn refused_credentials_quarantine_and_a_success_lifts() {
         matches!(account_step(&view("tenantName=t", None, 1, 0, false)), Step::Show(_)),
         "a tenth of the pool is enough"
     );
+    let claiming =
+        View { row: Some(row(Holding::Claiming(t()), 1)), ..view("tenantName=t", None, 1, 0, false) };
+    assert_eq!(account_step(&claiming), Step::Confirm(t()), "and does not stop a claim");
     assert_eq!(
         account_step(&view("tenantName=t", None, 1, 1, true)),
         Step::Rest,
