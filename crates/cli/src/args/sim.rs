@@ -2,7 +2,7 @@
 
 use crate::output::Format;
 use clap::{Subcommand, ValueHint};
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimCommand {
@@ -22,6 +22,9 @@ pub(crate) enum SimCommand {
         /// The first seed [default: 1]
         #[arg(long, value_name = "S")]
         seed: Option<u64>,
+        /// How many seeds are run at once [default: one for each core]
+        #[arg(long, value_name = "N")]
+        jobs: Option<NonZeroUsize>,
         /// Crash right before and right after every write of one scenario, in turn
         #[arg(long, conflicts_with_all = ["seeds", "seed", "script"])]
         enumerate: bool,

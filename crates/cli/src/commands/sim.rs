@@ -4,7 +4,7 @@ use crate::{
     args::sim::SimCommand,
     output::{self, Format},
 };
-use allotment_sim::subscription::{Cell, Run, Script, enumerate, run_script, run_seed, shrink, sweep};
+use allotment_sim::subscription::{Cell, Run, Script, Seeds, enumerate, run_script, run_seed, shrink, sweep};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::{
@@ -34,7 +34,6 @@ struct Report {
     seconds: f64,
     failures: Vec<Failure>,
     coverage: Vec<Cell>,
-    empty: Vec<Cell>,
 }
 
 #[derive(Serialize)]
@@ -46,12 +45,15 @@ struct Failure {
 }
 
 pub(crate) fn run(command: SimCommand) -> Result<ExitCode> {
-    let SimCommand::Subscription { seeds, seed, enumerate, script, trace, output } = command;
+    let SimCommand::Subscription { seeds, seed, jobs, enumerate, script, trace, output } = command;
     match (script, enumerate, seed) {
         (Some(path), _, _) => one(&run_script(&read(&path)?, trace)?, output),
         (None, true, _) => every_write(output),
         (None, false, Some(seed)) if seeds.unwrap_or(1) == 1 => one(&run_seed(seed, trace)?, output),
-        (None, false, seed) => many(seed.unwrap_or(1), seeds.unwrap_or(100), output),
+        (None, false, seed) => {
+            let (first, count) = (seed.unwrap_or(1), seeds.unwrap_or(100));
+            many(Seeds { first, count, most_failures: MOST_FAILURES, jobs, planted: None }, output)
+        }
     }
 }
 
@@ -75,20 +77,20 @@ fn one(run: &Run, format: Option<Format>) -> Result<ExitCode> {
         seconds: 0.0,
         failures: Some(failure).filter(|_| !run.violations.is_empty()).into_iter().collect(),
         coverage: Vec::new(),
-        empty: Vec::new(),
     };
     output::note(&format!("trace {:016x}", run.hash));
     say(&report, format)
 }
 
-fn many(first: u64, seeds: u64, format: Option<Format>) -> Result<ExitCode> {
+fn many(seeds: Seeds, format: Option<Format>) -> Result<ExitCode> {
     let started = Instant::now();
+    let count = seeds.count;
     let progress = |done: u64| {
         if done.is_multiple_of(100) {
-            output::note(&format!("{done} of {seeds} seeds"));
+            output::note(&format!("{done} of {count} seeds"));
         }
     };
-    let sum = sweep(first, seeds, MOST_FAILURES, progress)?;
+    let sum = sweep(seeds, progress)?;
     let mut failures = Vec::new();
     if let Some((seed, run)) = sum.failed.first() {
         output::note(&format!("seed {seed} fails; making it small"));
@@ -108,7 +110,6 @@ fn many(first: u64, seeds: u64, format: Option<Format>) -> Result<ExitCode> {
         seconds: started.elapsed().as_secs_f64(),
         failures,
         coverage: sum.coverage.cells(),
-        empty: sum.coverage.empty(),
     };
     say(&report, format)
 }
@@ -131,7 +132,6 @@ fn every_write(format: Option<Format>) -> Result<ExitCode> {
         seconds: started.elapsed().as_secs_f64(),
         failures: result.failed.iter().map(|run| failure_of(None, run)).collect(),
         coverage: result.coverage.tried(),
-        empty: Vec::new(),
     };
     say(&report, format)
 }
@@ -157,9 +157,7 @@ fn text(report: &Report) -> String {
     let mut text = String::new();
     if !report.coverage.is_empty() {
         text.push_str(&table(&report.coverage));
-    }
-    for Cell { operation, state, fault, .. } in &report.empty {
-        text.push_str(&format!("never tried: {operation} ({state}) with {fault}\n"));
+        text.push_str(&legend(&report.coverage));
     }
     for Failure { seed, hash, violations, script } in &report.failures {
         let seed = seed.map_or("the scenario".to_owned(), |seed| format!("seed {seed}"));
@@ -178,20 +176,57 @@ fn text(report: &Report) -> String {
     text
 }
 
-/// One line for each operation and state, one column for each fault.
+/// One line for each operation and state, one column for each fault, in the order in which they come.
 fn table(cells: &[Cell]) -> String {
-    let faults: BTreeSet<&str> = cells.iter().map(|cell| cell.fault).collect();
-    let mut lines: BTreeMap<(&str, &str), BTreeMap<&str, u64>> = BTreeMap::new();
-    for Cell { operation, state, fault, count } in cells {
-        lines.entry((operation, state)).or_default().insert(fault, *count);
+    let mut faults: Vec<&str> = Vec::new();
+    let mut lines: Vec<(_, BTreeMap<&str, String>)> = Vec::new();
+    for Cell { operation, state, fault, count, impossible } in cells {
+        if !faults.contains(fault) {
+            faults.push(fault);
+        }
+        if lines.last().is_none_or(|(line, _)| *line != (*operation, *state)) {
+            lines.push(((*operation, *state), BTreeMap::new()));
+        }
+        let shown = if *count == 0 && impossible.is_some() { "-".to_owned() } else { count.to_string() };
+        if let Some((_, counts)) = lines.last_mut() {
+            counts.insert(fault, shown);
+        }
     }
     let mut rows = vec![vec!["operation".to_owned(), "state".to_owned()]];
     rows[0].extend(faults.iter().map(|fault| (*fault).to_owned()));
     for ((operation, state), counts) in lines {
         let mut row = vec![operation.to_owned(), state.to_owned()];
-        // What cannot happen is empty, what did not happen is 0.
-        row.extend(faults.iter().map(|fault| counts.get(fault).map(u64::to_string).unwrap_or_default()));
+        row.extend(faults.iter().map(|fault| counts.get(fault).cloned().unwrap_or_default()));
         rows.push(row);
     }
     output::columns(&rows)
+}
+
+/// Why there is a `-`, and what is missing.
+fn legend(cells: &[Cell]) -> String {
+    let (mut reasons, mut remarks) = (BTreeMap::<&str, BTreeSet<&str>>::new(), String::new());
+    let (mut filled, mut impossible, mut empty) = (0, 0, 0);
+    for Cell { operation, state, fault, count, impossible: why } in cells {
+        match (count, why) {
+            (0, Some(why)) => {
+                impossible += 1;
+                reasons.entry(why).or_default().insert(fault);
+            }
+            (0, None) => {
+                empty += 1;
+                remarks.push_str(&format!("never tried: {operation} ({state}) with {fault}\n"));
+            }
+            (_, Some(why)) => {
+                filled += 1;
+                remarks.push_str(&format!("happened, though {why}: {operation} ({state}) with {fault}\n"));
+            }
+            (_, None) => filled += 1,
+        }
+    }
+    let mut text = format!("\n{filled} cells filled, {empty} empty, {impossible} cannot be (-):\n");
+    for (why, faults) in reasons {
+        let faults: Vec<&str> = faults.into_iter().collect();
+        text.push_str(&format!("  {}: {why}\n", faults.join(", ")));
+    }
+    text + &remarks
 }

@@ -83,6 +83,7 @@ fn writing(plural: &str, status: bool, body: &Value) -> &'static str {
         "leases" => "lease",
         "events" => "event",
         "configmaps" => "identity",
+        "subscriptionrequests" if status && body["status"]["phase"] == "Denied" => "deny",
         "subscriptionrequests" if status => "publish",
         "subscriptionrequests" => {
             let ours = |name: &Value| name == finalizer::SUBSCRIPTION;

@@ -1,4 +1,4 @@
-//! What was tried: each operation, in each state, with each fault.
+//! What was tried: each operation, in each state, with each fault; and why the rest cannot be.
 
 use super::script::Harm;
 use serde::Serialize;
@@ -21,10 +21,10 @@ pub struct Cell {
     pub fault: &'static str,
     /// How often.
     pub count: u64,
+    /// Why it cannot happen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub impossible: Option<&'static str>,
 }
-
-/// Nothing went wrong.
-pub(super) const NONE: &str = "none";
 
 impl Coverage {
     pub(super) fn add(&mut self, operation: &'static str, state: &'static str, fault: &'static str) {
@@ -38,14 +38,24 @@ impl Coverage {
         }
     }
 
-    /// Every cell that can happen, and those that did though we thought they could not.
+    /// Every operation, in each state that it has, with each fault; and what happened though it is not in our table.
     pub fn cells(&self) -> Vec<Cell> {
-        let mut counts: BTreeMap<_, u64> = possible().into_iter().map(|cell| (cell, 0)).collect();
-        for (cell, count) in &self.cells {
-            *counts.entry(*cell).or_default() += count;
+        let mut counts = self.cells.clone();
+        let mut cells = Vec::new();
+        for Operation { name: operation, sort, states } in &OPERATIONS {
+            for state in *states {
+                for fault in FAULTS {
+                    let count = counts.remove(&(*operation, *state, fault)).unwrap_or_default();
+                    let impossible = sort.why_not(fault);
+                    cells.push(Cell { operation, state, fault, count, impossible });
+                }
+            }
         }
-        let cell = |((operation, state, fault), count)| Cell { operation, state, fault, count };
-        counts.into_iter().map(cell).collect()
+        cells.extend(counts.into_iter().map(|((operation, state, fault), count)| {
+            let impossible = Some("nobody thought of it");
+            Cell { operation, state, fault, count, impossible }
+        }));
+        cells
     }
 
     /// Only what was tried.
@@ -55,19 +65,20 @@ impl Coverage {
 
     /// The cells that can happen and did not.
     pub fn empty(&self) -> Vec<Cell> {
-        self.cells().into_iter().filter(|cell| cell.count == 0).collect()
+        self.cells().into_iter().filter(|cell| cell.count == 0 && cell.impossible.is_none()).collect()
+    }
+
+    /// The cells that cannot happen and did: the table is wrong, or something else is.
+    pub fn surprising(&self) -> Vec<Cell> {
+        self.cells().into_iter().filter(|cell| cell.count > 0 && cell.impossible.is_some()).collect()
     }
 }
 
-/// A call that reads.
-const READ: [&str; 6] = [NONE, "delay", "refused", "lost request", "lost answer", "hang before"];
-/// A list for a cache may also come from a server that lags behind. A live read may not: it is one of etcd's quorum.
-const LIST: [&str; 7] = [NONE, "delay", "refused", "lost request", "lost answer", "hang before", "stale"];
-/// A watch goes wrong on its way.
-const WATCH: [&str; 8] =
-    [NONE, "refused", "lost request", "hang before", "drop", "expire", "coalesce", "stall"];
-/// A call that writes.
-const WRITE: [&str; 10] = [
+/// Nothing went wrong.
+pub(super) const NONE: &str = "none";
+
+/// Everything that can go wrong, from the mildest on.
+const FAULTS: [&str; 15] = [
     NONE,
     "delay",
     "refused",
@@ -78,55 +89,113 @@ const WRITE: [&str; 10] = [
     "hang after",
     "crash before",
     "crash after",
-];
-/// A transaction of the ledger: what a lost connection does to it.
-const TRANSACTION: [&str; 7] =
-    [NONE, "delay", "refused", "lost answer", "hang before", "crash before", "crash after"];
-
-/// The states that matter to an operation, and what can happen to it.
-const POSSIBLE: [(&str, &[&str], &[&str]); 30] = [
-    ("read lease", &["-"], &READ),
-    ("lease", &["-"], &WRITE),
-    ("read identity", &["-"], &READ),
-    ("identity", &["-"], &WRITE),
-    ("event", &["-"], &WRITE),
-    ("list requests", &["-"], &LIST),
-    ("list entries", &["-"], &LIST),
-    ("list shoots", &["-"], &LIST),
-    ("list others", &["-"], &LIST),
-    ("watch requests", &["-"], &WATCH),
-    ("watch entries", &["-"], &WATCH),
-    ("watch shoots", &["-"], &WATCH),
-    ("watch others", &["-"], &WATCH),
-    // A request is read live only if it is gone from the cache and was not given back.
-    ("read request", &["-"], &READ),
-    ("look for shoot", &["-"], &READ),
-    ("newest shoot", &["-"], &READ),
-    ("read entry", &["free", "claiming", "claimed", "draining", "dirty"], &READ),
-    ("finalizer", &["free", "exhausted"], &WRITE),
-    ("finalizer off", &["free", "exhausted"], &WRITE),
-    ("publish", &["Bound", "Waiting", "Denied", "Releasing"], &WRITE),
-    // The label is written to what is being claimed, and to nothing else.
-    ("tenant label", &["claiming"], &WRITE),
-    ("dirty label", &["draining"], &WRITE),
-    ("quarantine", &["claimed"], &WRITE),
-    ("lift", &["claimed"], &WRITE),
-    ("lead", &["free", "exhausted"], &TRANSACTION),
-    ("reserve", &["free", "exhausted"], &TRANSACTION),
-    ("confirm", &["free", "exhausted"], &TRANSACTION),
-    ("release", &["free", "exhausted"], &TRANSACTION),
-    ("learn", &["free", "exhausted"], &TRANSACTION),
-    ("lose", &["free", "exhausted"], &TRANSACTION),
+    "stale",
+    "drop",
+    "expire",
+    "coalesce",
+    "stall",
 ];
 
-fn possible() -> Vec<(&'static str, &'static str, &'static str)> {
-    let mut cells = Vec::new();
-    for (operation, states, faults) in POSSIBLE {
-        for state in states {
-            cells.extend(faults.iter().map(|fault| (operation, *state, *fault)));
+/// What an operation is, as far as faults go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    Read,
+    List,
+    Watch,
+    Write,
+    LedgerRead,
+    LedgerWrite,
+}
+
+impl Sort {
+    /// Why a fault cannot happen to it.
+    fn why_not(self, fault: &str) -> Option<&'static str> {
+        use Sort::{LedgerRead, LedgerWrite, List, Read, Watch, Write};
+        match (self, fault) {
+            (Watch, "delay") => Some("a watch that is late is one that stalls"),
+            (Watch, "lost answer") => Some("the answer to a watch has no end: it is dropped"),
+            (Watch, "stale") => Some("a watch goes on where its list ended"),
+            (_, "drop" | "expire" | "coalesce" | "stall") if self != Watch => {
+                Some("only watches go on after their answer")
+            }
+            (Read | List | Watch | LedgerRead, "refused after" | "hang after") => {
+                Some("a read leaves nothing behind: after is the same as before")
+            }
+            (Read | List | Watch | LedgerRead, "crash before" | "crash after") => {
+                Some("a crash at a read is one before the next write")
+            }
+            (Read, "stale") => Some("a live read is one of the quorum"),
+            (Write, "stale") => Some("a write is made to what is there"),
+            (LedgerRead | LedgerWrite, "stale") => Some("a transaction sees what is committed"),
+            (LedgerRead | LedgerWrite, "lost request") => {
+                Some("a connection that breaks before the commit refuses")
+            }
+            (LedgerRead, "lost answer") => Some("a connection that breaks before the commit refuses"),
+            (LedgerWrite, "refused after" | "hang after") => {
+                Some("an error after the commit is a lost answer, so is silence, at the deadline")
+            }
+            _ => None,
         }
     }
-    cells
+}
+
+/// What an operator does, and the states that matter to it. It is not done in others.
+struct Operation {
+    name: &'static str,
+    sort: Sort,
+    states: &'static [&'static str],
+}
+
+/// The state plays no part.
+const ANY: &[&str] = &["any"];
+
+/// Whether an account is left.
+const POOL: &[&str] = &["free", "exhausted"];
+
+/// Whether one tenant has the account to itself.
+const HELD: &[&str] = &["held", "not held"];
+
+const OPERATIONS: [Operation; 34] = [
+    operation("lead", Sort::LedgerWrite, POOL),
+    operation("reserve", Sort::LedgerWrite, POOL),
+    operation("confirm", Sort::LedgerWrite, POOL),
+    operation("lose", Sort::LedgerWrite, POOL),
+    operation("release", Sort::LedgerWrite, POOL),
+    operation("withdraw", Sort::LedgerWrite, POOL),
+    operation("learn", Sort::LedgerWrite, POOL),
+    operation("assign", Sort::LedgerWrite, POOL),
+    operation("read ledger", Sort::LedgerRead, ANY),
+    operation("lease", Sort::Write, ANY),
+    operation("identity", Sort::Write, ANY),
+    operation("event", Sort::Write, ANY),
+    operation("finalizer", Sort::Write, POOL),
+    operation("finalizer off", Sort::Write, POOL),
+    operation("publish", Sort::Write, &["Bound", "Waiting", "Releasing"]),
+    operation("deny", Sort::Write, ANY),
+    // Each label is written in one state of the ledger only: that comes first.
+    operation("tenant label", Sort::Write, &["claiming"]),
+    operation("dirty label", Sort::Write, &["draining"]),
+    operation("quarantine", Sort::Write, HELD),
+    operation("lift", Sort::Write, HELD),
+    operation("read lease", Sort::Read, ANY),
+    operation("read identity", Sort::Read, ANY),
+    // A request is read live only if it is gone from the cache and was not given back.
+    operation("read request", Sort::Read, ANY),
+    operation("look for shoot", Sort::Read, ANY),
+    operation("newest shoot", Sort::Read, ANY),
+    operation("read entry", Sort::Read, &["free", "claiming", "claimed", "draining", "dirty"]),
+    operation("list requests", Sort::List, ANY),
+    operation("list entries", Sort::List, ANY),
+    operation("list shoots", Sort::List, ANY),
+    operation("list others", Sort::List, ANY),
+    operation("watch requests", Sort::Watch, ANY),
+    operation("watch entries", Sort::Watch, ANY),
+    operation("watch shoots", Sort::Watch, ANY),
+    operation("watch others", Sort::Watch, ANY),
+];
+
+const fn operation(name: &'static str, sort: Sort, states: &'static [&'static str]) -> Operation {
+    Operation { name, sort, states }
 }
 
 /// The word for what happened to a call.

@@ -31,5 +31,5 @@ pub use enumerate::{Enumerated, enumerate, scenario};
 pub use run::{Run, run_planted, run_script, run_seed};
 pub use script::{Action, Harm, Options, Script, ScriptError, Spot, Want};
 pub use shrink::{Shrunk, shrink};
-pub use sweep::{Sweep, sweep};
+pub use sweep::{Seeds, Sweep, sweep};
 pub use world::SimError;

@@ -49,44 +49,55 @@ impl Rates {
     ) -> Option<Harm> {
         let who = replica.to_string();
         let mut dice = dice_for(seed, &["harm", &who, operation], number);
-        let drawn = dice.below(1000);
-        let mut edge = 0;
-        let mut hit = |rate: u64| {
-            edge += rate;
-            drawn < edge
-        };
-        if kind == Kind::Watch {
-            if hit(self.watch) {
-                return Some(watch_harm(&mut dice));
+        let possible = self.possible(kind, &mut dice);
+        if SELDOM.contains(&operation) && dice.happens(500) {
+            let place = usize::try_from(dice.below(possible.len() as u64)).unwrap_or_default();
+            return possible.get(place).map(|(_, harm)| *harm);
+        }
+        let mut drawn = dice.below(1000);
+        for (rate, harm) in possible {
+            if drawn < rate {
+                return Some(harm);
             }
-        } else if kind != Kind::Commit && hit(self.delay) {
-            return Some(Harm::Delay { time: dice.between(1, self.longest_delay) });
-        }
-        if hit(self.refuse) {
-            return Some(Harm::Refuse { code: refusal(&mut dice) });
-        }
-        if !matches!(kind, Kind::LedgerWay | Kind::Commit) && hit(self.lose_request) {
-            return Some(Harm::LoseRequest);
-        }
-        if kind != Kind::Commit && hit(self.hang) {
-            let after = kind == Kind::Write && dice.happens(500);
-            return Some(if after { Harm::HangAfter } else { Harm::HangBefore });
-        }
-        if kind == Kind::List && hit(self.stale) {
-            return Some(Harm::Stale { back: dice.between(1, 20) });
-        }
-        if kind == Kind::Write && hit(self.refuse_after) {
-            return Some(Harm::RefuseAfter { code: refusal(&mut dice) });
-        }
-        if !matches!(kind, Kind::LedgerWay | Kind::Watch) && hit(self.lose_answer) {
-            return Some(Harm::LoseAnswer);
-        }
-        if matches!(kind, Kind::Write | Kind::Commit) && hit(self.crash) {
-            return Some(if dice.happens(500) { Harm::CrashBefore } else { Harm::CrashAfter });
+            drawn -= rate;
         }
         None
     }
+
+    /// What can go wrong with a call in this run, and how often it does.
+    fn possible(&self, kind: Kind, dice: &mut Dice) -> Vec<(u64, Harm)> {
+        let Self { delay, longest_delay, refuse, refuse_after, .. } = *self;
+        let Self { lose_request, lose_answer, hang, stale, watch, crash, .. } = *self;
+        let refused = (refuse, Harm::Refuse { code: refusal(dice) });
+        let delayed = (delay, Harm::Delay { time: dice.between(1, longest_delay) });
+        let (lost_request, lost_answer) =
+            ((lose_request, Harm::LoseRequest), (lose_answer, Harm::LoseAnswer));
+        let crashes = [(crash - crash / 2, Harm::CrashBefore), (crash / 2, Harm::CrashAfter)];
+        let mut possible = match kind {
+            Kind::Watch => vec![(watch, watch_harm(dice)), refused, lost_request, (hang, Harm::HangBefore)],
+            Kind::Read => vec![delayed, refused, lost_request, (hang, Harm::HangBefore), lost_answer],
+            Kind::List => {
+                let old = (stale, Harm::Stale { back: dice.between(1, 20) });
+                vec![delayed, refused, lost_request, (hang, Harm::HangBefore), old, lost_answer]
+            }
+            Kind::Write => {
+                let hangs = [(hang - hang / 2, Harm::HangBefore), (hang / 2, Harm::HangAfter)];
+                let refused_after = (refuse_after, Harm::RefuseAfter { code: refusal(dice) });
+                let others = [delayed, refused, lost_request, refused_after, lost_answer];
+                others.into_iter().chain(hangs).chain(crashes).collect()
+            }
+            Kind::LedgerWay => vec![delayed, refused, (hang, Harm::HangBefore)],
+            Kind::Commit => [refused, lost_answer].into_iter().chain(crashes).collect(),
+        };
+        possible.retain(|(rate, _)| *rate > 0);
+        possible
+    }
 }
+
+/// What is seldom done goes wrong often, in some way that things go wrong in its run: else it would take ten times the seeds to
+/// see each of them once.
+const SELDOM: [&str; 8] =
+    ["assign", "way to assign", "deny", "lift", "lose", "way to lose", "quarantine", "read request"];
 
 fn refusal(dice: &mut Dice) -> u16 {
     dice.pick(&[409, 429, 500, 503, 504]).unwrap_or(500)
@@ -140,7 +151,7 @@ fn rates(dice: &mut Dice) -> Rates {
         refuse_after: rate(400, 40),
         lose_request: rate(400, 40),
         lose_answer: rate(500, 60),
-        hang: rate(350, 25),
+        hang: rate(400, 40),
         stale: rate(400, 300),
         watch: rate(600, 600),
         crash: rate(600, 40),
@@ -162,6 +173,7 @@ fn actions(options: &Options, dice: &mut Dice) -> Vec<(u64, Action)> {
             if let Some(action) = people.next(dice) {
                 actions.push((at, action));
             }
+            actions.extend(people.later.drain(..).map(|(after, action)| (at + after, action)));
         }
         at += dice.between(1, pace * 2);
     }
@@ -182,6 +194,14 @@ struct People {
     processes: u64,
     /// The other tool's taking of accounts, out of all meddling.
     taking: u64,
+    /// How often it takes one while somebody asks, which is when it hurts.
+    snatching: u64,
+    /// When it does, at the latest: a claim takes a few calls.
+    snatched_within: u64,
+    /// How often the cloud refuses the credentials of an account for a while.
+    refusing: u64,
+    /// What follows from what was done: after which time, and what.
+    later: Vec<(u64, Action)>,
 }
 
 impl People {
@@ -196,6 +216,10 @@ impl People {
             meddling: if dice.happens(500) { dice.between(20, 300) } else { 0 },
             processes: if dice.happens(500) { dice.between(5, 40) } else { 0 },
             taking: dice.pick(&[100, 300, 800]).unwrap_or(300),
+            snatching: if dice.happens(350) { dice.between(200, 800) } else { 0 },
+            snatched_within: options.latency * 6 + 10,
+            refusing: if dice.happens(400) { dice.between(20, 150) } else { 0 },
+            later: Vec::new(),
         }
     }
 
@@ -211,6 +235,12 @@ impl People {
         }
         if dice.happens(self.meddling) {
             return self.meddle(dice);
+        }
+        if dice.happens(self.refusing) {
+            let account = one(&self.accounts, dice)?;
+            let accepted = Action::Accept { account: account.clone() };
+            self.later.push((dice.between(1000, 20_000), accepted));
+            return Some(Action::Refuse { account });
         }
         let asks = dice.happens(550) && self.number < self.most_requests;
         if asks || self.requests.is_empty() {
@@ -229,6 +259,10 @@ impl People {
                 Want::Trial,
             ];
             let want = if dice.happens(30) { Want::Nothing } else { dice.pick(&wants)? };
+            if dice.happens(self.snatching) {
+                let snatched = Action::Take { account: one(&self.accounts, dice)?, tenant: "x1".to_owned() };
+                self.later.push((dice.between(1, self.snatched_within), snatched));
+            }
             return Some(Action::Ask { request, tenant, want });
         }
         let request = one(&self.requests, dice)?;

@@ -1,11 +1,13 @@
-//! Many seeds, on as many threads as the machine has. Each run has a thread to itself and knows nothing of the others.
+//! Many seeds, on several threads. Each run has a thread to itself and knows nothing of the others.
 
 use super::{
     coverage::Coverage,
-    run::{Run, run_seed},
+    run::{Run, run_planted, run_seed},
     world::SimError,
 };
+use allotment_operator::planted::Planted;
 use std::{
+    num::NonZeroUsize,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -32,15 +34,27 @@ pub struct Sweep {
     pub millis: u64,
 }
 
-/// Runs `seeds` seeds from `first` on, until so many have failed.
-pub fn sweep(
-    first: u64,
-    seeds: u64,
-    most_failures: usize,
-    progress: impl Fn(u64) + Sync,
-) -> Result<Sweep, SimError> {
+/// Which seeds, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// The first.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// No more once so many have failed. All before the first that failed are run, whatever the threads do.
+    pub most_failures: usize,
+    /// How many at once; none: as many as the machine has cores.
+    pub jobs: Option<NonZeroUsize>,
+    /// The fault that the operators have of their own, in tests.
+    pub planted: Option<Planted>,
+}
+
+/// Runs many seeds.
+pub fn sweep(seeds: Seeds, progress: impl Fn(u64) + Sync) -> Result<Sweep, SimError> {
+    let Seeds { first, count: seeds, most_failures, jobs, planted } = seeds;
     let (next, sum, trouble) = (AtomicU64::new(0), Mutex::new(Sweep::default()), Mutex::new(None));
-    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, usize::from);
+    let run = |seed| planted.map_or_else(|| run_seed(seed, false), |fault| run_planted(seed, fault));
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -48,7 +62,7 @@ pub fn sweep(
                 return;
             }
             let seed = first + number;
-            match run_seed(seed, false) {
+            match run(seed) {
                 Ok(run) => {
                     let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
                     sum.add(seed, run);

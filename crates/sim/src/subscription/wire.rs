@@ -117,8 +117,6 @@ fn kind_of(call: &Call) -> Kind {
         _ if call.is_write() => Kind::Write,
         operation if operation.starts_with("watch ") => Kind::Watch,
         operation if operation.starts_with("list ") => Kind::List,
-        // What is written to a Lease carries its version.
-        "read lease" => Kind::Read,
         _ => Kind::Read,
     }
 }
@@ -129,17 +127,18 @@ fn state_of(world: &World, call: &Call) -> &'static str {
     match call.operation {
         "finalizer" | "finalizer off" if state.eyes.is_exhausted() => "exhausted",
         "finalizer" | "finalizer off" => "free",
-        "read entry" | "tenant label" | "dirty label" | "quarantine" | "lift" => {
-            state.eyes.holding_of(&call.name)
-        }
+        "read entry" | "tenant label" | "dirty label" => state.eyes.holding_of(&call.name),
+        "quarantine" | "lift" => match state.eyes.holding_of(&call.name) {
+            "claiming" | "claimed" | "draining" => "held",
+            _ => "not held",
+        },
         "publish" => match call.phase.as_deref() {
             Some("Bound") => "Bound",
             Some("Waiting") => "Waiting",
-            Some("Denied") => "Denied",
             Some("Releasing") => "Releasing",
             _ => "other",
         },
-        _ => "-",
+        _ => "any",
     }
 }
 
@@ -191,8 +190,9 @@ impl Weather for Sky {
         let way = way_of(operation);
         let (harm, latency) = world.begin(replica, way, Kind::LedgerWay);
         if way == operation {
-            world.tried("read ledger", "-", harm);
-        } else {
+            world.tried("read ledger", "any", harm);
+        } else if harm.is_some() {
+            // What gets there is counted at its commit.
             world.tried(operation, pressure(&world), harm);
         }
         let unavailable =
