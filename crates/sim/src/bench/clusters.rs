@@ -141,8 +141,6 @@ impl Field {
     /// Asks for so many Clusters, and waits until all are ready.
     pub(super) async fn ready(&self, count: u32) -> Outcome<()> {
         let clusters: Api<Cluster> = Api::default_namespaced(client(&self.garden.control_plane));
-        let version = clusters.list(&ListParams::default().limit(1)).await?.metadata.resource_version;
-        let mut events = pin!(clusters.watch(&WatchParams::default(), &version.unwrap_or_default()).await?);
         let made = stream::iter(0..count).map(|number| {
             let clusters = &clusters;
             async move {
@@ -153,17 +151,29 @@ impl Field {
             }
         });
         made.buffer_unordered(CONCURRENCY).try_collect::<Vec<_>>().await?;
-        // Lists of thousands would be most of what is measured.
-        let mut ready = BTreeSet::new();
-        while ready.len() < count as usize {
-            let event = events.try_next().await?.ok_or("the watch ended")?;
-            if let WatchEvent::Added(cluster) | WatchEvent::Modified(cluster) = event
-                && cluster.status.is_some_and(|status| status.phase == Some(ClusterPhase::Ready))
-            {
-                ready.insert(cluster.metadata.name);
+        // Lists of thousands would be most of what is measured: one, and a watch for as long as it lasts.
+        let is_ready = |cluster: &Cluster| {
+            cluster.status.as_ref().and_then(|status| status.phase) == Some(ClusterPhase::Ready)
+        };
+        loop {
+            let list = clusters.list(&ListParams::default()).await?;
+            let version = list.metadata.resource_version.clone().unwrap_or_default();
+            let name = |cluster: Cluster| cluster.metadata.name;
+            let mut ready: BTreeSet<_> = list.items.into_iter().filter(is_ready).map(name).collect();
+            let mut events = pin!(clusters.watch(&WatchParams::default(), &version).await?);
+            while ready.len() < count as usize {
+                match events.try_next().await {
+                    Ok(Some(WatchEvent::Modified(cluster))) if is_ready(&cluster) => {
+                        ready.insert(name(cluster));
+                    }
+                    Ok(Some(WatchEvent::Error(_)) | None) | Err(_) => break,
+                    Ok(Some(_)) => (),
+                }
+            }
+            if ready.len() == count as usize {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     async fn measure(&self, count: u32) -> Outcome<Vec<Measure>> {
