@@ -1,6 +1,7 @@
 //! What users type.
 
 pub(crate) mod cluster;
+pub(crate) mod kubeconfig;
 pub(crate) mod operators;
 pub(crate) mod pool;
 pub(crate) mod rules;
@@ -115,6 +116,12 @@ pub(crate) enum Command {
     Ledger {
         #[command(subcommand)]
         command: pool::LedgerCommand,
+    },
+    /// List kubeconfigs that were handed out, and revoke them
+    #[command(arg_required_else_help = true)]
+    Kubeconfig {
+        #[command(subcommand)]
+        command: kubeconfig::KubeconfigCommand,
     },
     /// Run operators under faults, in a world where one seed decides everything
     #[command(arg_required_else_help = true)]

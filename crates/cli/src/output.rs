@@ -153,6 +153,51 @@ pub(crate) fn ask(question: &str) {
     let _ = terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush());
 }
 
+/// How far something is, for people at a terminal.
+#[derive(Debug)]
+pub(crate) struct Bar {
+    on: bool,
+    total: usize,
+}
+
+impl Bar {
+    /// As many characters stand for all of it.
+    const WIDTH: usize = 30;
+
+    pub(crate) fn new(total: usize) -> Self {
+        Self { on: io::stderr().is_terminal(), total }
+    }
+
+    /// Whether anybody sees it.
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    pub(crate) fn draw(&self, done: usize) {
+        self.write(&format!("\r{}", self.picture(done)));
+    }
+
+    /// Takes it away, so that something else can stand there.
+    pub(crate) fn clear(&self) {
+        self.write("\r\x1b[K");
+    }
+
+    fn picture(&self, done: usize) -> String {
+        let full = (done * Self::WIDTH).checked_div(self.total).unwrap_or(Self::WIDTH);
+        let rest = " ".repeat(Self::WIDTH.saturating_sub(full));
+        let full = "=".repeat(full);
+        format!("[{full}{rest}] {done}/{}", self.total)
+    }
+
+    fn write(&self, text: &str) {
+        if self.on {
+            let mut stderr = io::stderr().lock();
+            // Nobody is left to tell if standard error is closed.
+            let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+        }
+    }
+}
+
 /// Says what went wrong, with its causes, on one line each.
 pub(crate) fn complain(error: &anyhow::Error) {
     let mut text = format!("error: {error}\n");
@@ -161,4 +206,17 @@ pub(crate) fn complain(error: &anyhow::Error) {
     }
     // Nobody is left to tell if standard error is closed.
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bar;
+
+    #[test]
+    fn a_bar_grows() {
+        let bar = Bar { on: false, total: 4 };
+        assert_eq!(bar.picture(0), format!("[{}] 0/4", " ".repeat(30)));
+        assert_eq!(bar.picture(2), format!("[{}{}] 2/4", "=".repeat(15), " ".repeat(15)));
+        assert_eq!(bar.picture(4), format!("[{}] 4/4", "=".repeat(30)));
+    }
 }

@@ -1,10 +1,11 @@
-//! Files that people name on the command line.
+//! What people give to commands: files, and answers.
 
 use super::show;
 use crate::output;
+use anyhow::{Context, Result, anyhow};
 use std::{
     fs,
-    io::{self, Read},
+    io::{self, IsTerminal, Read},
     path::Path,
     process::ExitCode,
 };
@@ -28,4 +29,16 @@ pub(crate) fn read(path: &Path) -> Result<String, ExitCode> {
 
 pub(crate) fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Asks at a terminal; elsewhere nobody is there to ask.
+pub(crate) fn confirmed(question: &str) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        output::complain(&anyhow!("nothing is done without --yes"));
+        return Ok(false);
+    }
+    output::ask(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).context("cannot read the answer")?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

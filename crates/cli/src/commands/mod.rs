@@ -7,6 +7,7 @@ mod config;
 mod crds;
 mod demo;
 mod input;
+mod kubeconfig;
 mod ledger;
 mod place;
 mod pool;
@@ -28,6 +29,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Pool { command } => return pool::run(command),
         Command::Cluster { command } => return cluster::run(command),
         Command::Ledger { command } => return ledger::run(command),
+        Command::Kubeconfig { command } => return kubeconfig::run(command),
         Command::Rules { command } => return rules::run(command),
         Command::Sim { command } => return sim::run(command),
         Command::Crds { group, output } => crds::run(&group, output),

@@ -11,6 +11,7 @@ mod asking;
 mod clusters;
 mod demo;
 mod kills;
+mod kubeconfigs;
 mod repairs;
 mod work;
 mod world;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use std::{
     fs::{self, File},
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
@@ -28,10 +28,10 @@ use tokio::{
 };
 
 /// The project that the embedded garden comes with.
-const PROJECT: &str = "garden-kyma";
+pub const PROJECT: &str = "garden-kyma";
 
 /// Where tenants ask.
-const TENANTS: &str = "tenants";
+pub const TENANTS: &str = "tenants";
 
 /// The machine may be busy with other tests.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -113,6 +113,10 @@ impl World {
         self.folder.path().join("config.yaml")
     }
 
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub fn ledger_file(&self) -> PathBuf {
         self.folder.path().join("ledger.db")
     }
@@ -134,9 +138,15 @@ impl World {
 
     /// Starts `allotment run` as the pod of this name.
     pub fn run(&self, pod: &str) -> Running {
+        self.run_with(pod, |_| ())
+    }
+
+    /// The same, otherwise.
+    pub fn run_with(&self, pod: &str, otherwise: impl FnOnce(&mut Command)) -> Running {
         let count = fs::read_dir(self.folder.path()).unwrap().count();
         let log = self.folder.path().join(format!("{pod}-{count}.log"));
-        let child = Command::new(env!("CARGO_BIN_EXE_allotment"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_allotment"));
+        command
             .arg("run")
             .arg("--config")
             .arg(self.config())
@@ -146,15 +156,14 @@ impl World {
             .env("POD_NAMESPACE", "default")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(File::create(&log).unwrap())
-            .spawn()
-            .unwrap();
-        Running { child, log }
+            .stderr(File::create(&log).unwrap());
+        otherwise(&mut command);
+        Running { child: command.spawn().unwrap(), log }
     }
 
     /// Runs a command that asks about the pool.
     pub async fn ask_about(&self, args: &[&str]) -> Ran {
-        let kubeconfig = self.landscape.landscape.control_plane_kubeconfig.display().to_string();
+        let kubeconfig = self.control_plane_kubeconfig();
         let config = self.config().display().to_string();
         self.allotment(&[args, &["--config", &config, "--kubeconfig", &kubeconfig]].concat()).await
     }

@@ -2,7 +2,10 @@
 
 use super::{Opened, diff, not_there};
 use crate::{
-    commands::{input, input::WRONG_USAGE},
+    commands::{
+        input,
+        input::{WRONG_USAGE, confirmed},
+    },
     output::{self, Paint},
 };
 use allotment_api::{
@@ -28,7 +31,6 @@ use kube::{
 };
 use serde_json::json;
 use std::{
-    io::{self, IsTerminal},
     path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
@@ -180,18 +182,6 @@ async fn show(opened: &Opened, found: &Found, shoot: &str) -> Result<Option<Exit
         Forecast::Stopped(why) => Ok(Some(refused(&why))),
         _ => Ok(Some(refused("it cannot be tried out"))),
     }
-}
-
-/// Asks at a terminal; elsewhere nobody is there to ask.
-fn confirmed(question: &str) -> Result<bool> {
-    if !io::stdin().is_terminal() {
-        output::complain(&anyhow!("nothing is done without --yes"));
-        return Ok(false);
-    }
-    output::ask(&format!("{question} [y/N] "));
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer).context("cannot read the answer")?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// Tells the operator, by the Cluster.

@@ -1,0 +1,89 @@
+//! What users type about kubeconfigs that were handed out.
+
+use crate::output::Format;
+use clap::{Args, Subcommand, ValueHint};
+use jiff::SignedDuration;
+use std::{path::PathBuf, time::Duration};
+
+/// Which KubeconfigRequests are meant.
+#[derive(Args, Debug)]
+pub(crate) struct Selection {
+    /// KubeconfigRequests by name, in --namespace or else the namespace of the kubeconfig's context
+    #[arg(value_name = "NAME", conflicts_with_all = ["cluster", "all"])]
+    pub(crate) names: Vec<String>,
+    /// Those in this namespace
+    #[arg(long, short, value_name = "NAMESPACE", conflicts_with = "all")]
+    pub(crate) namespace: Option<String>,
+    /// Those for the Cluster of this name, in all namespaces unless --namespace is given
+    #[arg(long, value_name = "CLUSTER", conflicts_with = "all")]
+    pub(crate) cluster: Option<String>,
+    /// All there are
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The control plane's kubeconfig [default: as kubectl finds it]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KubeconfigCommand {
+    /// List KubeconfigRequests: for which Cluster, until when, revoked or not
+    #[command(
+        after_help = "Exit codes: 0 the answer is there, 1 something could not be read, 2 wrong usage.\n\n\
+        Examples:\n  \
+        allotment kubeconfig list\n  \
+        allotment kubeconfig list --cluster example-cluster\n  \
+        allotment kubeconfig list -n team-a -o json | jq -r '.requests[] | select(.revoked | not) | .name'"
+    )]
+    List {
+        #[command(flatten)]
+        selection: Selection,
+        /// Print the answer in this format
+        #[arg(long, short, value_enum)]
+        output: Option<Format>,
+    },
+    /// Revoke kubeconfigs, and wait until they have been seen to be refused
+    ///
+    /// Sets the annotation operator.kyma-project.io/revoke on all of them first, and then waits for the condition Revoked of
+    /// each. The operator goes on after this command has given up. Setting the annotation to "false" grants anew.
+    #[command(
+        after_help = "Exit codes: 0 all are revoked, 1 some are not (yet), or it was not confirmed, 2 wrong usage.\n\n\
+        Examples:\n  \
+        allotment kubeconfig revoke example-cluster.compass-operator -n default\n  \
+        allotment kubeconfig revoke --cluster example-cluster --yes\n  \
+        allotment kubeconfig revoke --all --yes --timeout 5m -o json | jq -r '.requests[] | select(.done | not) | .message'"
+    )]
+    Revoke {
+        #[command(flatten)]
+        selection: Selection,
+        /// Yes, all of them; without a terminal needed for --all and for more than one
+        #[arg(long)]
+        yes: bool,
+        /// Give up when none has been revoked for this long
+        #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
+        timeout: Duration,
+        /// Print what came of it in this format
+        #[arg(long, short, value_enum)]
+        output: Option<Format>,
+    },
+}
+
+/// `60s`, `5m`, `1m 30s`.
+fn time(text: &str) -> Result<Duration, String> {
+    let time: SignedDuration = text.parse().map_err(|_| "expected a time like 60s or 5m".to_owned())?;
+    Duration::try_from(time).map_err(|_| "expected a time that is not negative".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+    use std::time::Duration;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(time("60s"), Ok(Duration::from_mins(1)));
+        assert_eq!(time("1m 30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("0s"), Ok(Duration::ZERO));
+        assert!(time("60").is_err() && time("-5s").is_err() && time("soon").is_err());
+    }
+}

@@ -1,0 +1,157 @@
+//! `allotment kubeconfig`: who has access, and taking it away.
+
+mod revoke;
+
+use super::{input::WRONG_USAGE, run::refuse};
+use crate::{
+    args::kubeconfig::{KubeconfigCommand, Selection},
+    output::{self, Format},
+};
+use allotment_api::{
+    condition::ConditionStatus,
+    kyma::{KubeconfigCondition, KubeconfigPhase, KubeconfigRequest},
+};
+use allotment_operator::{metrics::Metrics, process::clients};
+use anyhow::{Context, Result, anyhow};
+use kube::{Api, Client, ResourceExt, api::ListParams};
+use serde::Serialize;
+use serde_json::json;
+use std::{collections::BTreeSet, process::ExitCode};
+use tokio::runtime::Runtime;
+
+pub(crate) fn run(command: KubeconfigCommand) -> Result<ExitCode> {
+    Runtime::new().context("cannot start the runtime")?.block_on(async {
+        match command {
+            KubeconfigCommand::List { selection, output } => match Scope::open(&selection).await {
+                Ok(scope) => list(&scope, output).await,
+                Err(code) => Ok(code),
+            },
+            KubeconfigCommand::Revoke { selection, yes, timeout, output } => {
+                let Selection { names, namespace, cluster, all, .. } = &selection;
+                if names.is_empty() && namespace.is_none() && cluster.is_none() && !all {
+                    output::complain(&anyhow!(
+                        "say which: NAME, --namespace NAMESPACE, --cluster CLUSTER, or --all"
+                    ));
+                    return Ok(ExitCode::from(WRONG_USAGE));
+                }
+                let order = revoke::Order { is_all: *all, yes, timeout, output };
+                match Scope::open(&selection).await {
+                    Ok(scope) => revoke::run(&scope, &order).await,
+                    Err(code) => Ok(code),
+                }
+            }
+        }
+    })
+}
+
+/// The KubeconfigRequests that are meant.
+struct Scope {
+    client: Client,
+    /// Where they are; in all namespaces without it.
+    namespace: Option<String>,
+    which: ListParams,
+    /// Only these, if there are any.
+    names: BTreeSet<String>,
+}
+
+impl Scope {
+    /// Else says why not, and how to end.
+    async fn open(selection: &Selection) -> Result<Self, ExitCode> {
+        let Selection { names, namespace, cluster, all: _, kubeconfig } = selection;
+        let client = clients::control_plane(kubeconfig.as_deref(), &Metrics::new())
+            .await
+            .map_err(|error| refuse(error.into()))?;
+        let own = || client.default_namespace().to_owned();
+        let namespace = namespace.clone().or_else(|| (!names.is_empty()).then(own));
+        let mut which = ListParams::default();
+        if let Some(cluster) = cluster {
+            which = which.fields(&format!("spec.cluster={cluster}"));
+        }
+        if let [name] = names.as_slice() {
+            which = which.fields(&format!("metadata.name={name}"));
+        }
+        Ok(Self { namespace, which, names: names.iter().cloned().collect(), client })
+    }
+
+    fn requests_in(&self, namespace: Option<&str>) -> Api<KubeconfigRequest> {
+        match namespace {
+            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        }
+    }
+
+    async fn read(&self) -> Result<Vec<KubeconfigRequest>> {
+        let api = self.requests_in(self.namespace.as_deref());
+        let list = api.list(&self.which).await.context("cannot list KubeconfigRequests")?;
+        let is_meant =
+            |request: &KubeconfigRequest| self.names.is_empty() || self.names.contains(&request.name_any());
+        Ok(list.items.into_iter().filter(is_meant).collect())
+    }
+
+    /// Those that are named, and are not there.
+    fn missing(&self, found: &[KubeconfigRequest]) -> Vec<String> {
+        let is_there = |name: &&String| found.iter().any(|request| request.name_any() == **name);
+        self.names.iter().filter(|name| !is_there(name)).cloned().collect()
+    }
+}
+
+/// A KubeconfigRequest, as it stands.
+#[derive(Debug, Serialize)]
+struct Row {
+    namespace: String,
+    name: String,
+    cluster: String,
+    phase: Option<KubeconfigPhase>,
+    expires: Option<String>,
+    revoked: bool,
+}
+
+impl Row {
+    fn of(request: &KubeconfigRequest) -> Self {
+        let status = request.status.as_ref();
+        let expires = status.and_then(|status| status.expiration_timestamp.as_ref());
+        Self {
+            namespace: request.namespace().unwrap_or_default(),
+            name: request.name_any(),
+            cluster: request.spec.cluster.clone(),
+            phase: status.and_then(|status| status.phase),
+            expires: expires.map(|time| time.0.to_string()),
+            revoked: is_revoked(request),
+        }
+    }
+
+    fn cells(&self) -> [String; 6] {
+        let Self { namespace, name, cluster, phase, expires, revoked } = self;
+        let phase = phase.map_or("-", KubeconfigPhase::as_str).to_owned();
+        let expires = expires.clone().unwrap_or_else(|| "-".to_owned());
+        let revoked = if *revoked { "yes" } else { "no" }.to_owned();
+        [namespace.clone(), name.clone(), cluster.clone(), phase, expires, revoked]
+    }
+}
+
+async fn list(scope: &Scope, format: Option<Format>) -> Result<ExitCode> {
+    let found = scope.read().await?;
+    let missing = scope.missing(&found);
+    let rows: Vec<Row> = found.iter().map(Row::of).collect();
+    match format {
+        Some(format) => output::print_value(&json!({ "requests": rows }), format)?,
+        None if rows.is_empty() => output::note("there is none"),
+        None => {
+            let heading = ["NAMESPACE", "NAME", "CLUSTER", "PHASE", "EXPIRES", "REVOKED"].map(str::to_owned);
+            let rows: Vec<[String; 6]> =
+                std::iter::once(heading).chain(rows.iter().map(Row::cells)).collect();
+            output::print(&output::table(&rows))?;
+        }
+    }
+    for name in &missing {
+        output::complain(&anyhow!("there is no KubeconfigRequest {name}"));
+    }
+    Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether the grant is gone, and its tokens have been seen to be refused.
+fn is_revoked(request: &KubeconfigRequest) -> bool {
+    let conditions = request.status.iter().flat_map(|status| &status.conditions);
+    let mut revoked = conditions.filter(|condition| condition.type_ == KubeconfigCondition::Revoked.as_str());
+    revoked.any(|condition| condition.status == ConditionStatus::True)
+}
