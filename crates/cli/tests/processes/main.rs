@@ -13,5 +13,6 @@ mod demo;
 mod kills;
 mod kubeconfigs;
 mod repairs;
+mod secrets;
 mod work;
 mod world;
