@@ -136,8 +136,8 @@ Ask for a cluster, and watch it grow in an account of its tenant:
 Ask for a kubeconfig of it that lives for an hour, and see it refused once it is revoked:
   control apply -f examples/kubeconfig-request.yaml         # its namespace is not there yet, so:
   control patch kubereq example-cluster.compass-operator --type merge -p '{{\"spec\": {{\"role\": {{\"createNamespace\": true}}}}}}'
-  control get kubereq example-cluster.compass-operator -o jsonpath='{{.status.kubeconfig}}' | base64 -d > small.kubeconfig
-  {kubectl} --kubeconfig small.kubeconfig -n compass-system get pods     # Forbidden: it is for Secrets, one by one
+  control get kubereq example-cluster.compass-operator -o jsonpath='{{.status.kubeconfig}}' | base64 -d > {small}
+  {kubectl} --kubeconfig {small} -n compass-system get pods     # Forbidden: it is for Secrets, one by one
   control annotate kubereq example-cluster.compass-operator --overwrite operator.kyma-project.io/revoke=true
 
 Ask what it waits for, who sits where, and why:
@@ -145,6 +145,7 @@ Ask what it waits for, who sits where, and why:
   allotment cluster explain example-cluster -n cluster-operator --config $config
   allotment pool history aws-01 --config $config
   allotment pool doctor --config $config
+  allotment kubeconfig list; allotment kubeconfig revoke --all
 
 Change rules, limits and what Shoots begin with while it runs, break them, look what it says:
   $EDITOR $config
@@ -165,6 +166,8 @@ Ctrl-C stops everything and leaves nothing behind.
         program = program.display(),
         config = config.display(),
         kubectl = landscape.kubectl.display(),
+        // Gone when the demo is.
+        small = config.with_file_name("small.kubeconfig").display(),
     )
 }
 
