@@ -3,7 +3,7 @@
 use super::{
     Trouble,
     index::Known,
-    inside::{self, Ended},
+    inside::{self, Ended, Taken},
     look::{Next, Scene},
     run::Inner,
 };
@@ -103,6 +103,8 @@ impl Inner {
         let tokens = scene.request.status.as_ref().map(|status| status.tokens.as_slice()).unwrap_or_default();
         // Before the first token there is nothing that would have to go.
         let is_first = matches!(tokens, [only] if only.state == TokenState::Asked);
+        // What is made from now on is not what was taken away.
+        self.ended().remove(&scene.name);
         inside::grant(&reached, grant, is_first).await?;
         scene.is_granted = true;
         self.has_looked(scene);
@@ -170,10 +172,11 @@ impl Inner {
             inside::delete_tokens(&reached, secrets).await?;
             return Ok(true);
         }
-        if !self.ended().contains_key(&scene.name) {
+        let taken = Taken::Tokens(secrets.to_vec());
+        if self.taken(scene).as_ref() != Some(&taken) {
             inside::delete_tokens(&reached, secrets).await?;
             let token = scene.leaked.take();
-            self.ended().insert(scene.name.clone(), Ended::now(token));
+            self.ended().insert(scene.name.clone(), Ended::now(taken, token));
         }
         self.is_refused(scene, &reached).await
     }
@@ -184,17 +187,24 @@ impl Inner {
         scene: &mut Scene,
         grant: &Grant,
     ) -> Result<Result<bool, TargetTrouble>, Trouble> {
-        let is_ended = self.ended().contains_key(&scene.name);
-        let token = if is_ended { None } else { self.published_token(scene).await? };
+        let taken = self.taken(scene);
+        let is_ended = taken == Some(Taken::All);
+        // A leaked token that is being ended may be believed for longer than the one that is published: the time is waited out.
+        let token = if taken.is_some() { None } else { self.published_token(scene).await? };
         let withdrawn = async {
             let reached = self.reach(scene).await?;
             if !is_ended {
                 inside::withdraw(&reached, grant).await?;
-                self.ended().insert(scene.name.clone(), Ended::now(token));
+                self.ended().insert(scene.name.clone(), Ended::now(Taken::All, token));
             }
             self.is_refused(scene, &reached).await
         };
         Ok(withdrawn.await)
+    }
+
+    /// What was taken out of the cluster, and may still be believed there.
+    fn taken(&self, scene: &Scene) -> Option<Taken> {
+        self.ended().get(&scene.name).map(|ended| ended.taken.clone())
     }
 
     /// Whether the cluster no longer believes what was ended.

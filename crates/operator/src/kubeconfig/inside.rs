@@ -119,17 +119,27 @@ pub(super) async fn withdraw(reached: &Reached, grant: &Grant) -> Result<(), Tar
     Ok(())
 }
 
+/// What was taken out of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// The Secrets of some tokens.
+    Tokens(Vec<String>),
+    /// Everything.
+    All,
+}
+
 /// A token whose Secret is gone.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
+    pub(super) taken: Taken,
     since: Instant,
     /// Not known after a restart.
     token: Option<SecretString>,
 }
 
 impl Ended {
-    pub(super) fn now(token: Option<SecretString>) -> Self {
-        Self { since: Instant::now(), token }
+    pub(super) fn now(taken: Taken, token: Option<SecretString>) -> Self {
+        Self { taken, since: Instant::now(), token }
     }
 }
 

@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         case!(access::a_kubeconfig_can_do_what_was_asked_for_and_nothing_else),
         case!(access::a_leaked_token_is_ended_after_the_new_one_is_published),
         case!(access::what_is_revoked_is_refused_and_can_be_granted_anew),
+        case!(access::what_is_revoked_or_rotated_in_between_is_not_forgotten),
         case!(access::tokens_are_rotated_in_time_and_no_reader_is_refused),
         case!(access::a_kubeconfig_can_go_into_a_secret),
         case!(access::policies_bound_what_can_be_had),

@@ -122,6 +122,11 @@ fn withdraw(view: &View<'_>, mut draft: Draft, grant: Grant, doing: &str) -> Dec
             rest(draft).failed()
         }
         None if view.is_waiting => rest(draft).after(TRY_AGAIN),
+        // Whoever changes their mind meanwhile gets a new token, and not one that is being ended.
+        None if draft.status.tokens.iter().any(|token| token.state != TokenState::Ending) => {
+            draft.status.tokens.iter_mut().for_each(|token| token.state = TokenState::Ending);
+            rest(draft).step(Step::Record)
+        }
         None => rest(draft).step(Step::Withdraw(Box::new(grant))),
     }
 }

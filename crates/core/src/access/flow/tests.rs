@@ -221,6 +221,7 @@ fn a_leaked_token_is_ended_after_the_new_one_is_published() {
 fn nothing_is_called_revoked_before_it_is() {
     let mut world = World::issued();
     world.annotate(annotation::REVOKE, "true");
+    world.record();
     assert!(matches!(world.decide().step, Step::Withdraw(_)));
     world.hitch = Some(Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_gone: false });
     let decision = world.decide();
@@ -248,9 +249,25 @@ fn nothing_is_called_revoked_before_it_is() {
 }
 
 #[test]
+fn whoever_wants_it_back_gets_a_new_one() {
+    let mut world = World::issued();
+    world.annotate(annotation::REVOKE, "true");
+    world.record();
+    assert_eq!(world.states(), [TokenState::Ending]);
+    // What was there may be gone by now.
+    world.annotate(annotation::REVOKE, "false");
+    world.record();
+    assert_eq!(world.states(), [TokenState::Ending, TokenState::Asked]);
+    world.issue();
+    assert_eq!(world.states(), [TokenState::Ending, TokenState::Published]);
+    assert!(matches!(world.decide().step, Step::End { is_urgent: true, .. }));
+}
+
+#[test]
 fn what_is_no_longer_allowed_is_taken_back() {
     let mut world = World::issued();
     world.access = serde_json::from_value(json!({"policies": [{"namespaces": ["b"]}]})).unwrap();
+    world.record();
     assert!(matches!(world.decide().step, Step::Withdraw(_)));
     world.is_withdrawn = true;
     let decision = world.decide();
