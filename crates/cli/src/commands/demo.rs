@@ -137,7 +137,7 @@ Ask for a kubeconfig of it that lives for an hour, and see it refused once it is
   control apply -f examples/kubeconfig-request.yaml         # its namespace is not there yet, so:
   control patch kubereq example-cluster.compass-operator --type merge -p '{{\"spec\": {{\"role\": {{\"createNamespace\": true}}}}}}'
   control get kubereq example-cluster.compass-operator -o jsonpath='{{.status.kubeconfig}}' | base64 -d > {small}
-  {kubectl} --kubeconfig {small} -n compass-system get pods     # Forbidden: it is for Secrets, one by one
+  {kubectl} --kubeconfig {small} get secret any; {kubectl} --kubeconfig {small} get secrets    # NotFound, so it may; Forbidden, since nobody asked to list
   control annotate kubereq example-cluster.compass-operator --overwrite operator.kyma-project.io/revoke=true
 
 Ask what it waits for, who sits where, and why:
