@@ -120,6 +120,9 @@ pub struct KubeconfigRequestStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["secret"]))]
     pub tokens: Vec<TokenStatus>,
+    /// Where the kubeconfig of a cluster is that the tenant brought: it stays when its Cluster goes, and has to be reached then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brought: Option<BroughtReference>,
     /// What the kubeconfig was made for: another address, CA or signing key makes another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_for: Option<String>,
@@ -133,6 +136,18 @@ pub struct KubeconfigRequestStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition::list_with_update_time")]
     pub conditions: Vec<Condition>,
+}
+
+/// The Secret with the kubeconfig of a cluster that the tenant brought.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BroughtReference {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The key; `kubeconfig` where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// A token, by the Secret in the cluster that it is bound to: it ends with the Secret.

@@ -12,7 +12,9 @@ use crate::{
     target::{Key, Reached, TargetTrouble},
 };
 use allotment_api::{
-    kyma::{Cluster, KubeconfigRequest, KubeconfigRequestStatus, TokenState},
+    kyma::{
+        BroughtReference, Cluster, KubeconfigRequest, KubeconfigRequestStatus, SecretKeyReference, TokenState,
+    },
     names::{annotation, finalizer},
 };
 use allotment_core::access::{
@@ -89,7 +91,11 @@ impl Inner {
         if let Some(reached) = &scene.reached {
             return Ok(reached.clone());
         }
-        let Some(key) = scene.cluster.as_deref().map(key_of) else {
+        let brought = scene.request.status.as_ref().and_then(|status| status.brought.as_ref());
+        let brought = brought.map(|BroughtReference { namespace, name, key }| {
+            Key::byoc(namespace, &SecretKeyReference { name: name.clone(), key: key.clone() })
+        });
+        let Some(key) = scene.cluster.as_deref().map(key_of).or(brought) else {
             return Err(TargetTrouble::NoShoot { shoot: scene.request.spec.cluster.clone() });
         };
         let reached = self.targets.reach(&key).await?;

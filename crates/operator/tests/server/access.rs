@@ -38,13 +38,13 @@ use std::{
 use tokio::{task::JoinHandle, time::Instant};
 
 /// Three operators at work, and a cluster that is ready.
-struct Desk {
-    play: Play,
+pub struct Desk {
+    pub play: Play,
     operator: Operator,
     task: JoinHandle<()>,
     /// How far the operator's clock is ahead, in seconds.
     ahead: Arc<AtomicI64>,
-    shoot: String,
+    pub shoot: String,
 }
 
 impl Drop for Desk {
@@ -54,7 +54,7 @@ impl Drop for Desk {
 }
 
 impl Desk {
-    async fn new(landscape: &Landscape) -> Result<Self, Fault> {
+    pub async fn new(landscape: &Landscape) -> Result<Self, Fault> {
         let play = Play::new(landscape, 1).await?;
         play.create("home", |_| ()).await?;
         let shoot = play.ready("home").await?.shoot_name.unwrap();
@@ -91,7 +91,7 @@ impl Desk {
         Api::namespaced(plot.landscape.control_plane.clone(), &plot.namespace)
     }
 
-    async fn ask(&self, name: &str, spec: Value) -> Result<KubeconfigRequest, Fault> {
+    pub async fn ask(&self, name: &str, spec: Value) -> Result<KubeconfigRequest, Fault> {
         let mut spec = spec;
         if spec.get("cluster").is_none() {
             spec["cluster"] = json!("home");
@@ -129,7 +129,7 @@ impl Desk {
         .await
     }
 
-    async fn issued(&self, name: &str) -> Result<KubeconfigRequestStatus, Fault> {
+    pub async fn issued(&self, name: &str) -> Result<KubeconfigRequestStatus, Fault> {
         let request = self
             .that(name, "is issued", |request| {
                 let status = request.status.as_ref();
@@ -150,7 +150,7 @@ impl Desk {
     }
 
     /// Everything that carries a request's label in the cluster.
-    async fn left_of(&self, request: &KubeconfigRequest) -> Result<Vec<String>, Fault> {
+    pub async fn left_of(&self, request: &KubeconfigRequest) -> Result<Vec<String>, Fault> {
         let inside = self.play.inside(&self.shoot).await?;
         let ours = ListParams::default()
             .labels(&format!("allotment.dev/kubeconfig-request={}", request.uid().unwrap()));
@@ -190,11 +190,11 @@ fn text_of(status: &KubeconfigRequestStatus) -> String {
     String::from_utf8(text).unwrap()
 }
 
-async fn client_of(status: &KubeconfigRequestStatus) -> Result<Client, Fault> {
+pub async fn client_of(status: &KubeconfigRequestStatus) -> Result<Client, Fault> {
     Ok(client(Kubeconfig::from_yaml(&text_of(status))?).await?)
 }
 
-async fn code(client: &Client) -> u16 {
+pub async fn code(client: &Client) -> u16 {
     match Api::<ConfigMap>::namespaced(client.clone(), "default").list(&ListParams::default()).await {
         Ok(_) => 200,
         Err(kube::Error::Api(status)) => status.code,
@@ -213,7 +213,7 @@ async fn refused(client: &Client) -> Result<Duration, Fault> {
     Ok(started.elapsed())
 }
 
-fn reads_config_maps() -> Value {
+pub fn reads_config_maps() -> Value {
     json!({ "clusterRole": { "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"] }] } })
 }
 

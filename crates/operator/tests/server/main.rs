@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod access;
+mod brought;
 mod claims;
 mod clusters;
 mod ledgers;
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         case!(access::rotated_credentials_of_a_shoot_make_a_new_kubeconfig),
         case!(access::what_is_missing_is_told),
         case!(access::a_deleted_request_leaves_nothing_behind),
+        case!(brought::a_grant_leaves_a_cluster_that_the_tenant_brought_with_its_cluster),
         case!(ledgers::another_ledger_is_noticed),
         case!(ledgers::an_old_ledger_is_noticed),
         case!(ledgers::an_empty_ledger_beside_a_used_pool_is_rebuilt),

@@ -51,6 +51,7 @@ impl Draft {
         self.status.issued_at = None;
         self.status.secret_ref = None;
         self.status.made_for = None;
+        self.status.brought = None;
     }
 
     pub fn tokens_in(&self, state: TokenState) -> impl Iterator<Item = &TokenStatus> {

@@ -8,7 +8,7 @@ use super::{
 use crate::access::{Asked, Asking, grant::Grant, rules::Mended};
 use allotment_api::{
     kyma::{
-        Cluster, ClusterPhase, KubeconfigCondition, KubeconfigPhase, KubeconfigRequest,
+        BroughtReference, Cluster, ClusterPhase, KubeconfigCondition, KubeconfigPhase, KubeconfigRequest,
         KubeconfigRequestStatus, TokenState, TokenStatus,
     },
     names::annotation,
@@ -60,9 +60,17 @@ fn tell_mended(draft: &mut Draft, mended: &[Mended]) {
 }
 
 /// There is no such Cluster, or no longer: then what was granted went with it.
-fn without_cluster(view: &View<'_>, mut draft: Draft, _: Grant) -> Decision {
+fn without_cluster(view: &View<'_>, mut draft: Draft, grant: Grant) -> Decision {
     let name = &view.request.spec.cluster;
     draft.observe();
+    // But one that the tenant brought is still there.
+    let can_be_used =
+        |token: &TokenStatus| token.expiration_timestamp.as_ref().is_none_or(|end| end.0 > view.now);
+    let is_worth_it = view.hitch.is_none() || draft.status.tokens.iter().any(can_be_used);
+    if draft.status.brought.is_some() && !draft.status.tokens.is_empty() && !view.is_withdrawn && is_worth_it
+    {
+        return withdraw(view, draft, grant, "its Cluster is gone, and it is being taken back");
+    }
     if !draft.status.tokens.is_empty() || view.is_published {
         draft.forget_tokens();
         draft.not_yet(KubeconfigPhase::Pending, "NoCluster", format!("Cluster {name} is gone"));
@@ -156,6 +164,7 @@ fn granted(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -
                 expiration_timestamp: None,
             };
             draft.status.tokens.push(token);
+            draft.status.brought = brought(cluster);
             if published.is_none() {
                 draft.not_yet(KubeconfigPhase::Pending, "Issuing", why);
             }
@@ -288,6 +297,13 @@ fn can_be_reached(cluster: &Cluster) -> bool {
             phase,
             None | Some(ClusterPhase::Pending | ClusterPhase::Waiting | ClusterPhase::Creating)
         )
+}
+
+/// Where the way into a cluster is that the tenant brought.
+fn brought(cluster: &Cluster) -> Option<BroughtReference> {
+    let reference = &cluster.spec.byoc.as_ref()?.kubeconfig_secret_ref;
+    let namespace = cluster.metadata.namespace.clone().unwrap_or_default();
+    Some(BroughtReference { namespace, name: reference.name.clone(), key: reference.key.clone() })
 }
 
 fn number_of(secret: &str) -> Option<u32> {

@@ -339,3 +339,26 @@ fn clusters_are_looked_for_where_they_may_be() {
     assert_eq!(cluster_namespaces(&request(json!({})), "kcp"), ["a", "kcp"]);
     assert_eq!(cluster_namespaces(&request(json!({"clusterNamespace": "b"})), "kcp"), ["b"]);
 }
+
+#[test]
+fn a_cluster_that_the_tenant_brought_is_cleaned_also_when_its_cluster_is_gone() {
+    let mut world = World::new();
+    world.cluster.as_mut().unwrap()["spec"]["byoc"] = json!({"kubeconfigSecretRef": {"name": "brought"}});
+    world.record();
+    world.issue();
+    world.rest();
+    world.cluster = None;
+    world.is_granted = false;
+    world.record();
+    assert!(matches!(world.decide().step, Step::Withdraw(_)));
+    let hitch = Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_gone: false };
+    world.hitch = Some(hitch);
+    assert!(world.decide().is_failed, "its token is still good");
+    world.after(3601);
+    assert_eq!(world.decide().step, Step::Clear, "there is nothing left that could be used");
+    world.after(10);
+    world.request["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert!(world.decide().is_failed);
+    world.hitch = None;
+    assert!(matches!(world.decide().step, Step::Withdraw(_)));
+}
