@@ -59,26 +59,7 @@ impl Desk {
         play.create("home", |_| ()).await?;
         let shoot = play.ready("home").await?.shoot_name.unwrap();
         let ahead = Arc::new(AtomicI64::new(0));
-        let clock = Clock::new({
-            let ahead = ahead.clone();
-            move || Timestamp::now() + SignedDuration::from_secs(ahead.load(Ordering::Relaxed))
-        });
-        let plot = &play.stage.plot;
-        let operator = Operator::new(Parts {
-            control_plane: plot.landscape.control_plane.clone(),
-            garden: plot.landscape.garden.clone(),
-            targets: play.targets.clone(),
-            settings: Settings {
-                garden_namespace: plot.garden_namespace.clone(),
-                request_namespace: Some(plot.namespace.clone()),
-                lease_namespace: plot.namespace.clone(),
-                identity: "kubeconfig-operator".to_owned(),
-                workers: 4,
-            },
-            policy: policy(json!({}), &plot.namespace)?,
-            clock,
-            metrics: Metrics::new(),
-        });
+        let operator = operator(&play, &ahead)?;
         let task = tokio::spawn({
             let operator = operator.clone();
             async move { operator.run_as_leader().await }
@@ -86,7 +67,26 @@ impl Desk {
         Ok(Self { play, operator, task, ahead, shoot })
     }
 
-    fn requests(&self) -> Api<KubeconfigRequest> {
+    /// Ends the operator like a crash would, and starts another one.
+    pub fn restart(&mut self) -> Result<(), Fault> {
+        self.task.abort();
+        self.start_another()
+    }
+
+    /// Starts another one, whatever the one before does: two that both believe that they lead.
+    pub fn start_another(&mut self) -> Result<(), Fault> {
+        self.operator = operator(&self.play, &self.ahead)?;
+        let operator = self.operator.clone();
+        let before =
+            std::mem::replace(&mut self.task, tokio::spawn(async move { operator.run_as_leader().await }));
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            before.abort();
+        });
+        Ok(())
+    }
+
+    pub fn requests(&self) -> Api<KubeconfigRequest> {
         let plot = &self.play.stage.plot;
         Api::namespaced(plot.landscape.control_plane.clone(), &plot.namespace)
     }
@@ -105,12 +105,12 @@ impl Desk {
         Ok(self.requests().create(&PostParams::default(), &request).await?)
     }
 
-    async fn patch(&self, name: &str, patch: Value) -> Result<(), Fault> {
+    pub async fn patch(&self, name: &str, patch: Value) -> Result<(), Fault> {
         self.requests().patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
         Ok(())
     }
 
-    async fn annotate(&self, name: &str, key: &str, value: &str) -> Result<(), Fault> {
+    pub async fn annotate(&self, name: &str, key: &str, value: &str) -> Result<(), Fault> {
         let key = format!("operator.kyma-project.io/{key}");
         self.patch(name, json!({ "metadata": { "annotations": { key: value } } })).await
     }
@@ -172,6 +172,29 @@ impl Desk {
         all.extend(Api::<Role>::all(inside).list(&ours).await?.iter().map(ResourceExt::name_any));
         Ok(all)
     }
+}
+
+fn operator(play: &Play, ahead: &Arc<AtomicI64>) -> Result<Operator, Fault> {
+    let clock = Clock::new({
+        let ahead = ahead.clone();
+        move || Timestamp::now() + SignedDuration::from_secs(ahead.load(Ordering::Relaxed))
+    });
+    let plot = &play.stage.plot;
+    Ok(Operator::new(Parts {
+        control_plane: plot.landscape.control_plane.clone(),
+        garden: plot.landscape.garden.clone(),
+        targets: play.targets.clone(),
+        settings: Settings {
+            garden_namespace: plot.garden_namespace.clone(),
+            request_namespace: Some(plot.namespace.clone()),
+            lease_namespace: plot.namespace.clone(),
+            identity: "kubeconfig-operator".to_owned(),
+            workers: 4,
+        },
+        policy: policy(json!({}), &plot.namespace)?,
+        clock,
+        metrics: Metrics::new(),
+    }))
 }
 
 fn policy(access: Value, namespace: &str) -> Result<Policy, Fault> {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod access;
+mod access_kills;
 mod brought;
 mod claims;
 mod clusters;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         case!(access::rotated_credentials_of_a_shoot_make_a_new_kubeconfig),
         case!(access::what_is_missing_is_told),
         case!(access::a_deleted_request_leaves_nothing_behind),
+        case!(access_kills::whoever_is_killed_leaves_no_grant_behind_and_no_revoked_token_valid),
         case!(brought::a_grant_leaves_a_cluster_that_the_tenant_brought_with_its_cluster),
         case!(ledgers::another_ledger_is_noticed),
         case!(ledgers::an_old_ledger_is_noticed),
