@@ -13,7 +13,7 @@ use kube::{
 };
 use serde_json::json;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     hash::{BuildHasher, RandomState},
     time::Duration,
 };
@@ -50,9 +50,9 @@ pub async fn whoever_is_killed_leaves_no_grant_behind_and_no_revoked_token_valid
         };
         tokio::time::sleep(Duration::from_millis(random(120))).await;
         if random(3) == 0 {
-            desk.start_another()?
+            desk.start_another()?;
         } else {
-            desk.restart()?
+            desk.restart()?;
         }
         remember(&desk, &mut tokens).await?;
     }
@@ -105,9 +105,8 @@ async fn remember(desk: &Desk, tokens: &mut Tokens) -> Result<(), Fault> {
             continue;
         };
         let key = (request.uid().unwrap(), status.kubeconfig.clone().unwrap());
-        if !tokens.contains_key(&key) {
-            let client = client_of(status).await?;
-            tokens.insert(key, client);
+        if let Entry::Vacant(new) = tokens.entry(key) {
+            new.insert(client_of(status).await?);
         }
     }
     Ok(())
