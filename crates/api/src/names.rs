@@ -41,6 +41,8 @@ pub mod label {
     pub const SUBSCRIPTION_REQUEST: &str = "allotment.dev/subscription-request";
     /// On what a KubeconfigRequest has in a cluster: the UID of the request.
     pub const KUBECONFIG_REQUEST: &str = "allotment.dev/kubeconfig-request";
+    /// On a ConfigMap in the garden: the UID of the Cluster that it belongs to, and goes with.
+    pub const CLUSTER_UID: &str = "allotment.dev/cluster-uid";
     /// On a ClusterRoleBinding inside a cluster that we hand out: it makes somebody an administrator, because the Cluster
     /// with this mark (a hash of its namespace and name) says so. One without it is not ours.
     pub const ADMINISTRATOR: &str = "allotment.dev/administrator";

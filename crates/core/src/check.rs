@@ -1,18 +1,23 @@
 //! What must always hold, as checks over plain values: used by tests after every step, by the simulation, and on live ledgers.
 
 mod change;
+mod fleet;
 mod scene;
 mod trail;
 mod wording;
+mod wrong;
 
 pub use change::{change, entry_change};
+pub use fleet::{Features, Fleet, Owned, Stage, Stand, Wish};
 pub use scene::{Asked, Grown, Scene};
 pub use trail::{Happened, Trail};
+pub use wrong::Wrong;
 
 use crate::pool::{AccountName, Holding, Limit, PoolKey, RequestUid, Tenant};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    mem::discriminant,
 };
 
 /// What a ledger says, without times and reasons.
@@ -115,6 +120,24 @@ pub enum Violation {
     Leaked(AccountName, Holding),
     /// At rest: a request waits, though there is an account for it.
     CouldBeServed(RequestUid, AccountName),
+    /// Something about a Cluster or its Shoot.
+    Cluster(Wrong),
+}
+
+impl Violation {
+    /// Whether both are of one kind.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Cluster(one), Self::Cluster(other)) => discriminant(one) == discriminant(other),
+            _ => discriminant(self) == discriminant(other),
+        }
+    }
+}
+
+impl From<Wrong> for Violation {
+    fn from(wrong: Wrong) -> Self {
+        Self::Cluster(wrong)
+    }
 }
 
 impl fmt::Display for Violation {
@@ -151,6 +174,7 @@ impl fmt::Display for Violation {
                 write!(formatter, "request {request} has an account, and waits for one")
             }
             Self::WaitsTwice(request) => write!(formatter, "request {request} waits twice"),
+            Self::Cluster(wrong) => wrong.fmt(formatter),
             other => wording::more(other, formatter),
         }
     }

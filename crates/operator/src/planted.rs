@@ -1,7 +1,7 @@
 //! Faults of today's systems that can be planted, to see whether the simulation finds them. Only with the feature
 //! `planted`; without it, asking for one is `false` at compile time, and planting one does nothing.
 
-use crate::ledger::Ledger;
+use crate::{cluster, ledger::Ledger};
 
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,10 +16,26 @@ pub enum Planted {
     BindingWithoutVersion,
     /// A Shoot that could not be read is gone.
     FailedReadIsGone,
+    /// What the cache does not show is not there: no live look before a Shoot is made, or its account given back.
+    ShootNotLookedFor,
+    /// A Shoot is applied whatever has become of it since it was read.
+    ShootWithoutVersion,
+    /// A Shoot that is missing is made again.
+    MissingShootMadeAgain,
+    /// A Cluster is let go without a last look for its request.
+    ClusterLetGoUnseen,
 }
 
 impl Planted {
-    /// All of them.
+    /// Those of the cluster operator.
+    pub const OF_CLUSTERS: [Self; 4] = [
+        Self::ShootNotLookedFor,
+        Self::ShootWithoutVersion,
+        Self::MissingShootMadeAgain,
+        Self::ClusterLetGoUnseen,
+    ];
+
+    /// Those of the subscription operator and the ledger.
     pub const ALL: [Self; 5] = [
         Self::TenantOutsideTheLock,
         Self::LimitCountedThenWritten,
@@ -49,6 +65,38 @@ impl Ledger {
     #[cfg(feature = "planted")]
     pub(crate) fn has(&self, fault: Planted) -> bool {
         self.planted == Some(fault)
+    }
+
+    /// Whether a fault is planted: never.
+    #[cfg(not(feature = "planted"))]
+    pub(crate) const fn has(&self, _: Planted) -> bool {
+        false
+    }
+}
+
+impl cluster::Operator {
+    /// Plants a fault.
+    #[must_use]
+    #[cfg(feature = "planted")]
+    pub fn plant(self, fault: Planted) -> Self {
+        // One is all that a run has.
+        let _ = self.0.planted.set(fault);
+        self
+    }
+
+    /// Plants nothing: the feature is off.
+    #[must_use]
+    #[cfg(not(feature = "planted"))]
+    pub fn plant(self, _: Planted) -> Self {
+        self
+    }
+}
+
+impl cluster::Inner {
+    /// Whether a fault is planted.
+    #[cfg(feature = "planted")]
+    pub(crate) fn has(&self, fault: Planted) -> bool {
+        self.planted.get() == Some(&fault)
     }
 
     /// Whether a fault is planted: never.

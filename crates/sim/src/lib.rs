@@ -5,8 +5,12 @@
 //! |---|---|
 //! | [`mod@bench`] | what `make bench` measures |
 //! | [`meter`] | counts the calls of a client |
-//! | [`subscription`] | the subscription operator under faults |
+//! | [`stage`] | operators under faults: worlds, faults, oracles, the shrinker |
+//! | [`subscription`] | what is particular about the subscription operator |
+//! | [`cluster`] | what is particular about the cluster operator |
 
 pub mod bench;
+pub mod cluster;
 pub mod meter;
+pub mod stage;
 pub mod subscription;

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 use allotment_operator::planted::Planted;
-use allotment_sim::subscription::{
-    Run, Script, Seeds, enumerate, run_planted, run_script, run_seed, shrink, sweep,
+use allotment_sim::stage::{
+    Play, Run, Script, Seeds, enumerate, run_planted, run_script, run_seed, shrink, sweep,
 };
 
 fn fine(run: &Run) {
@@ -16,25 +16,31 @@ fn fine(run: &Run) {
 #[test]
 fn a_seed_replays_one_run_exactly() {
     for seed in [3, 8] {
-        let (one, other) = (run_seed(seed, false).unwrap(), run_seed(seed, false).unwrap());
+        let (one, other) = (
+            run_seed(Play::Subscription, seed, false).unwrap(),
+            run_seed(Play::Subscription, seed, false).unwrap(),
+        );
         assert_eq!(one.hash, other.hash, "seed {seed}");
         // What it drew, as a script, is the same run too.
         let script: Script = one.script.to_string().parse().unwrap();
         assert_eq!(run_script(&script, false).unwrap().hash, one.hash, "seed {seed}, as a script");
     }
-    assert_ne!(run_seed(3, false).unwrap().hash, run_seed(4, false).unwrap().hash);
+    assert_ne!(
+        run_seed(Play::Subscription, 3, false).unwrap().hash,
+        run_seed(Play::Subscription, 4, false).unwrap().hash
+    );
 }
 
 #[test]
 fn thirty_seeds_find_nothing() {
     for seed in 1..=30 {
-        fine(&run_seed(seed, false).unwrap());
+        fine(&run_seed(Play::Subscription, seed, false).unwrap());
     }
 }
 
 #[test]
 fn a_crash_at_any_write_loses_and_leaks_nothing() {
-    let result = enumerate(|_, _| ()).unwrap();
+    let result = enumerate(Play::Subscription, 1, |_, _| ()).unwrap();
     result.failed.iter().for_each(fine);
     assert!(result.writes > 50, "{}", result.writes);
     assert_eq!(result.runs, 2 * result.writes + 1);
@@ -50,7 +56,7 @@ fn planted_faults_are_found() {
         (Planted::BindingWithoutVersion, 24, "and was labelled for"),
         (Planted::FailedReadIsGone, 10, "which its request"),
     ] {
-        let run = run_planted(seed, fault).unwrap();
+        let run = run_planted(Play::Subscription, seed, fault).unwrap();
         let found = run.violations.first().map(|(_, violation)| violation.to_string()).unwrap_or_default();
         assert!(found.contains(says), "{fault:?}, seed {seed}: {found:?}");
     }
@@ -94,7 +100,7 @@ fn what_was_found_stays_mended() {
 
 #[test]
 fn a_failing_run_is_made_small() {
-    let failing = run_planted(1, Planted::ReleaseLooksOnlyAtShoots).unwrap();
+    let failing = run_planted(Play::Subscription, 1, Planted::ReleaseLooksOnlyAtShoots).unwrap();
     let shrunk = shrink(&failing, 40).unwrap();
     assert!(shrunk.after < shrunk.before / 2, "{} of {}", shrunk.after, shrunk.before);
     assert!(!shrunk.run.violations.is_empty() && !shrunk.run.lines.is_empty());
@@ -107,7 +113,14 @@ fn a_failing_run_is_made_small() {
 #[allow(clippy::print_stdout, reason = "it is there to be read")]
 fn first_seeds_of_planted_faults() {
     for fault in Planted::ALL {
-        let seeds = Seeds { first: 1, count: 500, most_failures: 1, jobs: None, planted: Some(fault) };
+        let seeds = Seeds {
+            play: Play::Subscription,
+            first: 1,
+            count: 500,
+            most_failures: 1,
+            jobs: None,
+            planted: Some(fault),
+        };
         let sum = sweep(seeds, |_| ()).unwrap();
         let (seed, run) = sum.failed.first().unwrap_or_else(|| panic!("{fault:?} is not found"));
         let shrunk = shrink(run, 2000).unwrap();

@@ -1,7 +1,7 @@
 //! What users type after `allotment sim`.
 
 use crate::output::Format;
-use clap::{Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 use std::{num::NonZeroUsize, path::PathBuf};
 
 #[derive(Debug, Subcommand)]
@@ -15,27 +15,41 @@ pub(crate) enum SimCommand {
         allotment sim subscription --seed 17 --trace\n  \
         allotment sim subscription --enumerate\n  \
         allotment sim subscription --script failing.txt --trace")]
-    Subscription {
-        /// How many seeds [default: 100, or 1 with --seed]
-        #[arg(long, value_name = "N")]
-        seeds: Option<u64>,
-        /// The first seed [default: 1]
-        #[arg(long, value_name = "S")]
-        seed: Option<u64>,
-        /// How many seeds are run at once [default: one for each core]
-        #[arg(long, value_name = "N")]
-        jobs: Option<NonZeroUsize>,
-        /// Crash right before and right after every write of one scenario, in turn
-        #[arg(long, conflicts_with_all = ["seeds", "seed", "script"])]
-        enumerate: bool,
-        /// Run a script, as it is printed for a failing seed
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["seeds", "seed"])]
-        script: Option<PathBuf>,
-        /// Print every call and every action
-        #[arg(long)]
-        trace: bool,
-        /// Print what came of it in this format
-        #[arg(long, short, value_enum)]
-        output: Option<Format>,
-    },
+    Subscription(SimArgs),
+    /// Two cluster operators beside two subscription operators, a gardenlet, and everything that goes wrong
+    ///
+    /// Tenants create, change, pause and delete Clusters; Shoots fail, flap, vanish and come back as others. It must come to
+    /// rest, leave no account and no Shoot behind, and a resync must write nothing. Exits with 1 if anything was found.
+    #[command(after_help = "Examples:\n  \
+        allotment sim cluster --seeds 2000\n  \
+        allotment sim cluster --seed 17 --trace\n  \
+        allotment sim cluster --enumerate\n  \
+        allotment sim cluster --script failing.txt --trace")]
+    Cluster(SimArgs),
+}
+
+/// What is run.
+#[derive(Debug, Args)]
+pub(crate) struct SimArgs {
+    /// How many seeds [default: 100, or 1 with --seed]
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// The first seed [default: 1]
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
+    /// How many seeds are run at once [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Crash right before and right after every write of one scenario, in turn
+    #[arg(long, conflicts_with_all = ["seeds", "seed", "script"])]
+    pub(crate) enumerate: bool,
+    /// Run a script, as it is printed for a failing seed
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["seeds", "seed"])]
+    pub(crate) script: Option<PathBuf>,
+    /// Print every call and every action
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Print what came of it in this format
+    #[arg(long, short, value_enum)]
+    pub(crate) output: Option<Format>,
 }

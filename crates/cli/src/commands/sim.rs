@@ -1,10 +1,10 @@
 //! `allotment sim`.
 
 use crate::{
-    args::sim::SimCommand,
+    args::sim::{SimArgs, SimCommand},
     output::{self, Format},
 };
-use allotment_sim::subscription::{Cell, Run, Script, Seeds, enumerate, run_script, run_seed, shrink, sweep};
+use allotment_sim::stage::{Cell, Play, Run, Script, Seeds, enumerate, run_script, run_seed, shrink, sweep};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::{
@@ -45,14 +45,18 @@ struct Failure {
 }
 
 pub(crate) fn run(command: SimCommand) -> Result<ExitCode> {
-    let SimCommand::Subscription { seeds, seed, jobs, enumerate, script, trace, output } = command;
+    let (play, how) = match command {
+        SimCommand::Subscription(how) => (Play::Subscription, how),
+        SimCommand::Cluster(how) => (Play::Cluster, how),
+    };
+    let SimArgs { seeds, seed, jobs, enumerate, script, trace, output } = how;
     match (script, enumerate, seed) {
         (Some(path), _, _) => one(&run_script(&read(&path)?, trace)?, output),
-        (None, true, _) => every_write(output),
-        (None, false, Some(seed)) if seeds.unwrap_or(1) == 1 => one(&run_seed(seed, trace)?, output),
+        (None, true, _) => every_write(play, output),
+        (None, false, Some(seed)) if seeds.unwrap_or(1) == 1 => one(&run_seed(play, seed, trace)?, output),
         (None, false, seed) => {
             let (first, count) = (seed.unwrap_or(1), seeds.unwrap_or(100));
-            many(Seeds { first, count, most_failures: MOST_FAILURES, jobs, planted: None }, output)
+            many(Seeds { play, first, count, most_failures: MOST_FAILURES, jobs, planted: None }, output)
         }
     }
 }
@@ -84,7 +88,7 @@ fn one(run: &Run, format: Option<Format>) -> Result<ExitCode> {
 
 fn many(seeds: Seeds, format: Option<Format>) -> Result<ExitCode> {
     let started = Instant::now();
-    let count = seeds.count;
+    let (play, count) = (seeds.play, seeds.count);
     let progress = |done: u64| {
         if done.is_multiple_of(100) {
             output::note(&format!("{done} of {count} seeds"));
@@ -109,14 +113,14 @@ fn many(seeds: Seeds, format: Option<Format>) -> Result<ExitCode> {
         virtual_seconds: sum.millis / 1000,
         seconds: started.elapsed().as_secs_f64(),
         failures,
-        coverage: sum.coverage.cells(),
+        coverage: sum.coverage.cells(play),
     };
     say(&report, format)
 }
 
-fn every_write(format: Option<Format>) -> Result<ExitCode> {
+fn every_write(play: Play, format: Option<Format>) -> Result<ExitCode> {
     let started = Instant::now();
-    let result = enumerate(|number, writes| {
+    let result = enumerate(play, 1, |number, writes| {
         if number.is_multiple_of(20) {
             output::note(&format!("{number} of {writes} writes"));
         }
@@ -131,7 +135,7 @@ fn every_write(format: Option<Format>) -> Result<ExitCode> {
         virtual_seconds: 0,
         seconds: started.elapsed().as_secs_f64(),
         failures: result.failed.iter().map(|run| failure_of(None, run)).collect(),
-        coverage: result.coverage.tried(),
+        coverage: result.coverage.tried(play),
     };
     say(&report, format)
 }

@@ -41,6 +41,8 @@ pub struct Asked {
     pub published_tenant: Option<Tenant>,
     /// Whether it is being deleted.
     pub deleting: bool,
+    /// Whether somebody else holds it still, and only they can let it go.
+    pub held: bool,
 }
 
 /// A Shoot.
@@ -210,6 +212,9 @@ impl Scene {
         let mut violations = Vec::new();
         for (request, asked) in &self.requests {
             if asked.deleting {
+                if asked.held {
+                    continue;
+                }
                 violations.push(Violation::NeverReleased(request.clone()));
             } else if !asked.phase.is_some_and(|phase| settled.contains(&phase)) {
                 violations.push(Violation::NeverDecided(request.clone()));
@@ -226,7 +231,11 @@ impl Scene {
 
     fn leaked(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
-        for seat in self.books.seats.iter().filter(|seat| !self.requests.contains_key(&seat.request)) {
+        // A request keeps its account for as long as its Shoot is there.
+        let has_shoot =
+            |seat: &Seat| self.shoots.values().any(|shoot| shoot.request.as_ref() == Some(&seat.request));
+        let gone = self.books.seats.iter().filter(|seat| !self.requests.contains_key(&seat.request));
+        for seat in gone.filter(|seat| !has_shoot(seat)) {
             violations.push(Violation::GoneButSeated(seat.clone()));
         }
         for held in &self.books.accounts {

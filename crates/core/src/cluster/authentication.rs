@@ -28,7 +28,8 @@ pub const KEY: &str = "config.yaml";
 pub struct Authentication {
     /// Its name, which follows from its content.
     pub name: String,
-    /// Its labels: they tell which request it is of, so that old ones are found and removed.
+    /// Its labels: they tell which Cluster it is of, so that old ones are found and removed. A request may be another one by
+    /// then.
     pub labels: BTreeMap<String, String>,
     /// Its content, under [`KEY`]. JSON, which is YAML, because its spelling never changes by itself: the name hangs on it.
     pub config: String,
@@ -120,7 +121,8 @@ pub(super) fn render(scene: &Scene<'_>, findings: &mut Findings) -> Option<Authe
     };
     let config = serde_json::to_string_pretty(&configuration).ok()? + "\n";
     let hash: String = Sha256::digest(&config).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    let labels = BTreeMap::from([(label::SUBSCRIPTION_REQUEST.to_owned(), scene.input.request.to_owned())]);
+    let uid = scene.input.cluster.metadata.uid.clone().unwrap_or_default();
+    let labels = BTreeMap::from([(label::CLUSTER_UID.to_owned(), uid)]);
     Some(Authentication { name: format!("{}-authentication-{hash}", scene.input.name), labels, config })
 }
 

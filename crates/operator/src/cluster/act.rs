@@ -7,6 +7,7 @@ use super::{
     run::Inner,
 };
 use crate::{
+    planted::Planted,
     runtime::call::{CallError, call},
     target::{self, Key},
 };
@@ -146,7 +147,13 @@ impl Inner {
     async fn apply(&self, scene: &mut Scene, apply: &Apply) -> Result<(), Trouble> {
         let used = authentication_of(scene.shoot.as_deref());
         let wanted = apply.authentication.as_ref().map(|authentication| authentication.name.clone());
-        if let Some(authentication) = apply.authentication.as_ref().filter(|_| used != wanted) {
+        // Whoever takes a Shoot over takes its ConfigMap over, too.
+        let is_taken_over = scene.shoot.as_deref().is_some_and(|shoot| {
+            let request = scene.request.as_ref().and_then(|request| request.uid());
+            shoot.labels().get(label::SUBSCRIPTION_REQUEST) != request.as_ref()
+        });
+        let is_map_due = used != wanted || is_taken_over;
+        if let Some(authentication) = apply.authentication.as_ref().filter(|_| is_map_due) {
             let (maps, name) = (self.in_the_garden::<ConfigMap>(), &authentication.name);
             let map = Patch::Apply(authentication.config_map(&self.settings.garden_namespace));
             call(|| format!("apply ConfigMap {name}"), maps.patch(name, &applying(), &map)).await?;
@@ -164,7 +171,7 @@ impl Inner {
             }
         }
         if used.is_some() && used != wanted {
-            self.remove_config_maps(scene, wanted.as_deref()).await?;
+            self.remove_config_maps(&scene.cluster.uid().unwrap_or_default(), wanted.as_deref()).await?;
         }
         Ok(())
     }
@@ -173,8 +180,14 @@ impl Inner {
         let api: Api<Shoot> = self.in_the_garden();
         let name = apply.shoot["metadata"]["name"].as_str().unwrap_or_default();
         let patience = Instant::now() + CONFIG_MAP_SEEN;
+        let mut shoot = apply.shoot.clone();
+        if self.has(Planted::ShootWithoutVersion) {
+            shoot["metadata"].as_object_mut().into_iter().for_each(|fields| {
+                fields.retain(|field, _| field != "uid" && field != "resourceVersion");
+            });
+        }
         loop {
-            let patch = Patch::Apply(&apply.shoot);
+            let patch = Patch::Apply(&shoot);
             let applied = call(|| format!("apply Shoot {name}"), api.patch(name, &applying(), &patch)).await;
             match applied {
                 Err(error)
@@ -191,13 +204,12 @@ impl Inner {
         }
     }
 
-    /// Removes the ConfigMaps of this Cluster's request, but for the one that is used.
-    async fn remove_config_maps(&self, scene: &Scene, used: Option<&str>) -> Result<(), Trouble> {
-        let Some(uid) = scene.request.as_ref().and_then(|request| request.uid()) else { return Ok(()) };
+    /// Removes the ConfigMaps of the Cluster with this UID, but for the one that is used.
+    pub(super) async fn remove_config_maps(&self, uid: &str, used: Option<&str>) -> Result<(), Trouble> {
         let maps: Api<ConfigMap> = self.in_the_garden();
-        let params = ListParams::default().labels(&format!("{}={uid}", label::SUBSCRIPTION_REQUEST));
+        let params = ListParams::default().labels(&format!("{}={uid}", label::CLUSTER_UID));
         let found =
-            call(|| format!("look for the ConfigMaps of request {uid}"), maps.list_metadata(&params)).await?;
+            call(|| format!("look for the ConfigMaps of Cluster {uid}"), maps.list_metadata(&params)).await?;
         for map in found.items.iter().filter(|map| used != Some(map.name_any().as_str())) {
             let (name, params) = (map.name_any(), DeleteParams::default());
             match call(|| format!("delete ConfigMap {name}"), maps.delete(&name, &params)).await {
@@ -259,7 +271,7 @@ impl Inner {
         if !is_held && request.metadata.deletion_timestamp.is_some() {
             return Ok(Next::Publish);
         }
-        self.remove_config_maps(scene, None).await?;
+        self.remove_config_maps(&scene.cluster.uid().unwrap_or_default(), None).await?;
         self.let_request_go(&request).await?;
         Ok(Next::Publish)
     }
@@ -300,7 +312,7 @@ impl Inner {
 
     /// The last look before the Cluster goes: a request that the cache has not seen would be left behind.
     async fn let_go(&self, scene: &mut Scene) -> Result<Next, Trouble> {
-        if scene.cluster.spec.byoc.is_none() {
+        if scene.cluster.spec.byoc.is_none() && !self.has(Planted::ClusterLetGoUnseen) {
             let (api, name) = (self.requests(scene), request_name(&scene.cluster));
             let request = call(|| format!("read SubscriptionRequest {name}"), api.get_opt(&name)).await?;
             let own = request.filter(|request| {
@@ -314,6 +326,8 @@ impl Inner {
                 scene.request = Some(Arc::new(own));
                 return Ok(Next::Decide);
             }
+            // A request that was torn away by force has taken nothing along.
+            self.remove_config_maps(&scene.cluster.uid().unwrap_or_default(), None).await?;
         }
         let finalizers: Vec<&String> =
             scene.cluster.finalizers().iter().filter(|name| *name != finalizer::CLUSTER).collect();
@@ -366,17 +380,7 @@ impl Inner {
             return Ok(None);
         }
         let mut fields = json!(status);
-        // A merge patch takes away only what it names.
-        if let Some(Value::Object(before)) = cluster.status.as_ref().map(|status| json!(status)) {
-            for gone in before
-                .into_iter()
-                .map(|(name, _)| name)
-                .filter(|name| fields.get(name).is_none())
-                .collect::<Vec<_>>()
-            {
-                fields[gone] = Value::Null;
-            }
-        }
+        name_what_is_gone(&json!(cluster.status), &mut fields);
         let patch = json!({ "metadata": identity(&cluster.metadata), "status": fields });
         let (api, name) = (self.clusters_in(cluster), cluster.name_any());
         let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
@@ -459,7 +463,35 @@ pub(super) fn applying() -> PatchParams {
     }
 }
 
+/// A merge patch takes away only what it names.
+fn name_what_is_gone(before: &Value, after: &mut Value) {
+    let (Value::Object(before), Value::Object(after)) = (before, after) else { return };
+    for (name, before) in before {
+        match after.get_mut(name) {
+            Some(after) => name_what_is_gone(before, after),
+            None => drop(after.insert(name.clone(), Value::Null)),
+        }
+    }
+}
+
 /// What makes a write conditional on the object being this one, and as it was.
 fn identity(metadata: &ObjectMeta) -> Value {
     json!({ "uid": metadata.uid, "resourceVersion": metadata.resource_version })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_longer_said_is_taken_away_at_any_depth() {
+        let before =
+            json!({ "phase": "Ready", "subscription": { "name": "r", "bindingName": "a" }, "list": [1] });
+        let mut after = json!({ "subscription": { "name": "r" }, "list": [] });
+        name_what_is_gone(&before, &mut after);
+        assert_eq!(
+            after,
+            json!({ "phase": null, "subscription": { "name": "r", "bindingName": null }, "list": [] })
+        );
+    }
 }

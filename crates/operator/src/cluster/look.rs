@@ -5,7 +5,10 @@ use super::{
     rollout::Rollout,
     run::{Inner, Insight},
 };
-use crate::runtime::{events::Tone, queue::Outcome};
+use crate::{
+    planted::Planted,
+    runtime::{events::Tone, queue::Outcome},
+};
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
     kyma::{Cluster, ClusterPhase, ClusterStatus, SubscriptionRequest},
@@ -85,13 +88,17 @@ impl Inner {
     /// What the caches know.
     fn gather(&self, name: &ClusterName) -> Option<Scene> {
         let (index, clusters) = (self.index(), self.clusters());
-        let cluster = index.cluster(name)?;
+        let mut cluster = index.cluster(name)?;
+        if self.has(Planted::MissingShootMadeAgain) {
+            let marks = Arc::make_mut(&mut cluster).annotations_mut();
+            marks.insert(annotation::RECREATE_SHOOT.to_owned(), "true".to_owned());
+        }
         let shoot_name = shoot_name(&cluster, &self.settings.project).ok();
         let scene = Scene {
             name: name.clone(),
             request: index.request_of(&cluster),
             shoot: shoot_name.and_then(|name| index.shoot(&name)),
-            is_live: false,
+            is_live: self.has(Planted::ShootNotLookedFor),
             refusal: None,
             administrators: None,
             standing: None,

@@ -42,6 +42,9 @@ impl Inner {
             tracing::warn!(request = %name, shoot = %shoot.name_any(), "the Cluster is gone, and its Shoot is not; delete the Shoot to free its account");
             return Ok(Outcome::After(ORPHAN_LOOK));
         }
+        for owner in request.owner_references().iter().filter(|owner| owner.kind == "Cluster") {
+            self.remove_config_maps(&owner.uid, None).await?;
+        }
         self.let_request_go(&request).await?;
         Ok(Outcome::Done)
     }

@@ -91,9 +91,9 @@ pub struct Parts {
 
 /// The cluster operator. Cheap to clone.
 #[derive(Clone)]
-pub struct Operator(Arc<Inner>);
+pub struct Operator(pub(crate) Arc<Inner>);
 
-pub(super) struct Inner {
+pub(crate) struct Inner {
     pub(super) control_plane: Client,
     pub(super) garden: Client,
     pub(super) targets: Targets,
@@ -110,6 +110,8 @@ pub(super) struct Inner {
     pub(super) insights: Mutex<BTreeMap<ClusterName, Insight>>,
     started: Instant,
     leading: watch::Sender<bool>,
+    #[cfg(feature = "planted")]
+    pub(crate) planted: std::sync::OnceLock<crate::planted::Planted>,
 }
 
 /// What is remembered of a look into a cluster.
@@ -144,6 +146,8 @@ impl Operator {
             insights: Mutex::new(BTreeMap::new()),
             started: Instant::now(),
             leading: watch::channel(false).0,
+            #[cfg(feature = "planted")]
+            planted: std::sync::OnceLock::new(),
         }))
     }
 

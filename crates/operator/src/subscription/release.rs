@@ -33,6 +33,11 @@ impl Inner {
         }
         // A Shoot may be under way that no read shows yet: whoever makes it says when there will be none any more.
         if request.finalizers().iter().any(|name| name == finalizer::CLUSTER) {
+            // But it gets none any more: others must not wait behind it.
+            let uid = key_of(request).uid;
+            if self.ledger.assignment(&uid).await?.is_none() {
+                self.ledger.withdraw(term.epoch, &uid, "the request is deleted", self.clock.now()).await?;
+            }
             let because = "the Cluster that the account is for still needs it".to_owned();
             self.publish(request, &Progress::Releasing { because }).await?;
             return Ok(Outcome::Done);

@@ -414,7 +414,7 @@ pub async fn issuers_are_rolled_out_with_a_config_map_of_their_own(landscape: La
     let maps: Api<ConfigMap> =
         Api::namespaced(play.stage.plot.landscape.garden.clone(), &play.stage.plot.garden_namespace);
     let names = async || -> Result<Vec<String>, Fault> {
-        let ours = ListParams::default().labels(label::SUBSCRIPTION_REQUEST);
+        let ours = ListParams::default().labels(label::CLUSTER_UID);
         Ok(maps.list(&ours).await?.iter().map(ResourceExt::name_any).collect())
     };
     let first = names().await?;

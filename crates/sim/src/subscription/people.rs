@@ -1,11 +1,14 @@
 //! Everybody but the operators: tenants, whoever makes their clusters, the cleaner, and those who meddle.
 
-use super::{
-    call::{Call, Side},
-    dice::dice_for,
-    script::{Action, Want},
-    swarm::account_names,
-    world::{By, GARDEN, NAMESPACE, World, path_of},
+use crate::{
+    cluster,
+    stage::{
+        call::{Call, Side},
+        dice::dice_for,
+        rates::account_names,
+        script::{Action, Want},
+        world::{By, GARDEN, NAMESPACE, World, path_of},
+    },
 };
 use allotment_api::{
     kyma::SubscriptionPhase,
@@ -21,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Those who make clusters, and what they still have to do.
 #[derive(Default)]
-pub(super) struct People {
+pub(crate) struct People {
     /// Requests whose clusters are to go.
     ending: BTreeSet<String>,
     /// Since when something is to be done.
@@ -29,12 +32,12 @@ pub(super) struct People {
     shoots: u64,
     cleaned_at: u64,
     /// Whether something is still to be done.
-    pub(super) busy: bool,
+    pub(crate) busy: bool,
 }
 
 impl People {
     /// Does what the script says.
-    pub(super) fn act(&mut self, world: &World, action: &Action) {
+    pub(crate) fn act(&mut self, world: &World, action: &Action) {
         match action {
             Action::Ask { request, tenant, want } => ask(world, request, tenant, *want),
             Action::Delete { request } => {
@@ -77,17 +80,21 @@ impl People {
             Action::Accept { account } => health(world, account, true),
             Action::Pause { replica, time } => world.state().pauses.push((*replica, *time)),
             Action::Kill { replica } => world.crash(*replica),
+            Action::Cluster(deed) => cluster::people::act(world, deed),
         }
     }
 
     /// Looks at everything and does what is due.
-    pub(super) fn look(&mut self, world: &World) {
+    pub(crate) fn look(&mut self, world: &World) {
         let (scene, requests) = {
             let state = world.state();
             let names = state.eyes.requests.iter().map(|(name, (uid, _))| (name.clone(), uid.clone()));
             (state.eyes.scene.clone(), names.collect::<Vec<_>>())
         };
         self.busy = false;
+        if world.options.clusters > 0 {
+            return self.look_with_clusters(world, &scene);
+        }
         for (name, uid) in requests {
             if let Some(asked) = scene.requests.get(&uid) {
                 self.tend(world, &scene, &name, &uid, asked);
@@ -107,6 +114,15 @@ impl People {
                 world.add_account(&account);
             }
         }
+    }
+
+    /// Operators make the clusters there.
+    fn look_with_clusters(&mut self, world: &World, scene: &Scene) {
+        self.clean(world, scene);
+        if world.state().calm {
+            self.busy |= cluster::people::look(world);
+        }
+        self.busy |= world.grounds.is_busy();
     }
 
     fn tend(&mut self, world: &World, scene: &Scene, name: &str, uid: &RequestUid, asked: &Asked) {
@@ -215,10 +231,11 @@ fn annotate(world: &World, account: &str, why: Option<&str>) {
 }
 
 /// The same name, another object.
-fn renew(world: &World, side: Side, plural: &str, name: &str) {
-    let (group, namespace) = match side {
-        Side::Garden => ("security.gardener.cloud", GARDEN),
-        Side::ControlPlane => ("control-plane.kyma-project.io", NAMESPACE),
+pub(crate) fn renew(world: &World, side: Side, plural: &str, name: &str) {
+    let (group, namespace) = match plural {
+        "shoots" => ("core.gardener.cloud", GARDEN),
+        "credentialsbindings" => ("security.gardener.cloud", GARDEN),
+        _ => ("control-plane.kyma-project.io", NAMESPACE),
     };
     let now = world.now();
     let done = world.server(side).with_server(|server| server.recreate(group, plural, namespace, name, now));
@@ -259,7 +276,7 @@ fn grow(world: &World, name: &str, account: &str, request: Option<&RequestUid>) 
     world.act(By::Other, Method::POST, &path, Some(&shoot))
 }
 
-fn fell(world: &World, name: &str) {
+pub(crate) fn fell(world: &World, name: &str) {
     let confirm =
         json!({ "metadata": { "annotations": { "confirmation.gardener.cloud/deletion": "true" } } });
     write(world, By::Other, Method::PATCH, "shoots", name, Some(&confirm));

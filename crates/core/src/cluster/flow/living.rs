@@ -107,11 +107,9 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
                 rest(draft)
             }
         },
-        (None, Some(shoot)) => {
-            draft.stage(shoot);
-            rest(draft)
-        }
-        (_, None) => {
+        // Also where there is a Shoot: somebody tore its request away by force. What it should be like cannot be said without
+        // an account, so neither can that it is ready.
+        (None, _) | (_, None) => {
             let (phase, reason) = match request.status.as_ref().and_then(|status| status.phase) {
                 _ if is_deleted => (ClusterPhase::Failed, "NoAccount"),
                 Some(SubscriptionPhase::Denied) => (ClusterPhase::Failed, "NoAccount"),
@@ -198,6 +196,10 @@ fn made(
         let takes_turn = !is_asked && !is_forced;
         if takes_turn && !view.has_turn {
             return rest(draft).waits_its_turn();
+        }
+        // To be seen only if it is not done: while the Cluster is paused.
+        if is_asked && draft.status.phase == Some(ClusterPhase::Ready) {
+            draft.not_yet(ClusterPhase::Updating, "Updating", "what is asked for is brought to the Shoot");
         }
         let rendered = Rendered { shoot: wanted, authentication, notes };
         let apply = apply(rendered, Some(shoot), binding, takes_turn);

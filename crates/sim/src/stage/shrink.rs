@@ -6,7 +6,6 @@ use super::{
     world::SimError,
 };
 use allotment_core::check::Violation;
-use std::mem::discriminant;
 
 /// Something that can be left out.
 #[derive(Clone, Debug)]
@@ -68,8 +67,10 @@ pub fn shrink(run: &Run, most_runs: usize) -> Result<Shrunk, SimError> {
 }
 
 fn fails_alike(one: &[(u64, Violation)], other: &[(u64, Violation)]) -> bool {
-    let first = |found: &[(u64, Violation)]| found.first().map(|(_, violation)| discriminant(violation));
-    first(one).is_some() && first(one) == first(other)
+    match (one.first(), other.first()) {
+        (Some((_, one)), Some((_, other))) => one.is_like(other),
+        _ => false,
+    }
 }
 
 fn script_of(whole: &Script, items: &[Item]) -> Script {

@@ -1,24 +1,28 @@
 //! One run: operators and people on one stage, in one order.
 
 use super::{
-    call::Side,
+    call::{Role, Side},
     coverage::Coverage,
     dice::dice_for,
-    people::People,
+    play::Play,
     script::{Harm, Script, Spot},
-    swarm,
     wire::{Sky, Wire},
     world::{Faults, GARDEN, NAMESPACE, SimError, World},
+};
+use crate::{
+    cluster::{garden, staff},
+    subscription::people::People,
 };
 use allotment_api::kyma::BindingKind;
 use allotment_core::{check::Violation, pool::LabelKeys};
 use allotment_operator::{
+    cluster,
     metrics::Metrics,
     planted::Planted,
     runtime::clock::Clock,
     subscription::{Operator, Parts, Settings},
 };
-use futures::future::poll_fn;
+use futures::future::{poll_fn, select};
 use kube::Client;
 use std::{
     cell::RefCell,
@@ -72,8 +76,8 @@ pub struct Run {
 }
 
 /// Runs what a seed draws.
-pub fn run_seed(seed: u64, read: bool) -> Result<Run, SimError> {
-    let (script, rates) = swarm::drawn(seed);
+pub fn run_seed(play: Play, seed: u64, read: bool) -> Result<Run, SimError> {
+    let (script, rates) = play.drawn(seed);
     run(&script, Faults::Drawn(rates), read, None)
 }
 
@@ -83,13 +87,13 @@ pub fn run_script(script: &Script, read: bool) -> Result<Run, SimError> {
 }
 
 /// Runs what a seed draws, on operators that have a fault of their own (with the feature `planted`).
-pub fn run_planted(seed: u64, fault: Planted) -> Result<Run, SimError> {
-    let (script, rates) = swarm::drawn(seed);
+pub fn run_planted(play: Play, seed: u64, fault: Planted) -> Result<Run, SimError> {
+    let (script, rates) = play.drawn(seed);
     run(&script, Faults::Drawn(rates), false, Some(fault))
 }
 
 /// Runs a script on operators like those of another run.
-pub(super) fn run_like(other: &Run, script: &Script, read: bool) -> Result<Run, SimError> {
+pub(crate) fn run_like(other: &Run, script: &Script, read: bool) -> Result<Run, SimError> {
     run(script, Faults::Listed(script.faults.clone()), read, other.planted)
 }
 
@@ -120,6 +124,10 @@ fn run(script: &Script, faults: Faults, read: bool, planted: Option<Planted>) ->
 async fn perform(world: &Arc<World>, script: &Script) {
     let cast = RefCell::new([0, 1].map(Replica::new));
     let mut play = Box::pin(play(world, script, &cast));
+    let mut gardenlet: Option<Actor> = match script.options.clusters {
+        0 => None,
+        _ => Some(Box::pin(garden::tend(world.clone()))),
+    };
     poll_fn(|context| {
         let played = play.as_mut().poll(context);
         let pauses = std::mem::take(&mut world.state().pauses);
@@ -130,11 +138,17 @@ async fn perform(world: &Arc<World>, script: &Script) {
             }
             replica.poll(world, context);
         }
+        if let Some(gardenlet) = &mut gardenlet {
+            // It never ends.
+            let _ = gardenlet.as_mut().poll(context);
+        }
         // The first violation says it all; what follows from it would only hide it.
         if world.state().found.is_empty() { played } else { Poll::Ready(()) }
     })
     .await;
 }
+
+type Actor = Pin<Box<dyn Future<Output = ()>>>;
 
 async fn play(world: &Arc<World>, script: &Script, cast: &RefCell<[Replica; 2]>) {
     let mut people = People::default();
@@ -173,7 +187,7 @@ async fn comes_to_rest(world: &World, people: &mut People, cast: &RefCell<[Repli
     loop {
         people_until(world, people, world.millis() + LOOK).await;
         let now = world.millis();
-        let violations = world.state().eyes.scene.at_rest();
+        let violations = at_rest(world);
         let awake = cast.borrow().iter().all(|replica| replica.rest.is_none());
         let activity = {
             let state = world.state();
@@ -216,8 +230,18 @@ async fn stays_at_rest(world: &World, people: &mut People, cast: &RefCell<[Repli
         let why = format!("a resync wrote {servers} times to servers, {} to the ledger", after.1 - before.1);
         world.found(vec![Violation::Untold(why)]);
     }
-    let violations = world.state().eyes.scene.at_rest();
+    let violations = at_rest(world);
     world.found(violations);
+}
+
+/// What must hold when nothing is left to do.
+fn at_rest(world: &World) -> Vec<Violation> {
+    let state = world.state();
+    let mut violations = state.eyes.scene.at_rest();
+    if world.options.clusters > 0 {
+        violations.extend(state.eyes.fleet.at_rest().into_iter().map(Violation::from));
+    }
+    violations
 }
 
 /// An operator and its process.
@@ -226,6 +250,10 @@ struct Replica {
     /// How often it was started.
     starts: u64,
     operator: Option<Operator>,
+    /// The one for Clusters, in the same process.
+    second: Option<cluster::Operator>,
+    /// How often the configuration had changed when it was last told.
+    configured: u64,
     life: Option<Pin<Box<dyn Future<Output = ()>>>>,
     /// Until when it does not run.
     rest: Option<Pin<Box<Sleep>>>,
@@ -233,7 +261,7 @@ struct Replica {
 
 impl Replica {
     fn new(index: usize) -> Self {
-        Self { index, starts: 0, operator: None, life: None, rest: None }
+        Self { index, starts: 0, operator: None, second: None, configured: 0, life: None, rest: None }
     }
 
     fn pause(&mut self, world: &World, time: u64) {
@@ -255,12 +283,11 @@ impl Replica {
                 }
                 self.rest = None;
             }
-            let life = self.life.get_or_insert_with(|| {
-                let operator = start(world, self.index, self.starts);
-                self.starts += 1;
-                self.operator = Some(operator.clone());
-                Box::pin(async move { operator.run().await })
-            });
+            if self.life.is_none() {
+                self.begin(world);
+            }
+            self.configure(world);
+            let Some(life) = &mut self.life else { return };
             let ended = life.as_mut().poll(context).is_ready();
             if ended {
                 world.crash(self.index);
@@ -271,10 +298,45 @@ impl Replica {
         }
     }
 
+    fn begin(&mut self, world: &Arc<World>) {
+        let (replica, starts) = (self.index, self.starts);
+        let identity = if world.options.same_name {
+            format!("operator-{replica}")
+        } else {
+            format!("operator-{replica}-{starts}")
+        };
+        let operator = start(world, replica, identity.clone());
+        self.starts += 1;
+        self.operator = Some(operator.clone());
+        self.life = Some(if world.options.clusters == 0 {
+            Box::pin(async move { operator.run().await })
+        } else {
+            let second = staff::start(world, replica, identity);
+            (self.second, self.configured) = (Some(second.clone()), world.state().configured);
+            Box::pin(async move {
+                // One of them ends only with the process.
+                select(Box::pin(operator.run()), Box::pin(second.run())).await;
+            })
+        });
+    }
+
+    /// Tells of another configuration.
+    fn configure(&mut self, world: &World) {
+        let (configured, policy) = {
+            let state = world.state();
+            (state.configured, state.clusters.clone())
+        };
+        if let Some(second) = self.second.as_ref().filter(|_| configured != self.configured) {
+            second.set_policy(policy);
+        }
+        self.configured = configured;
+    }
+
     /// The process has ended; another one is started after a while.
     fn end(&mut self, world: &World) {
         self.life = None;
         self.operator = None;
+        self.second = None;
         world.state().crashed[self.index] = false;
         let who = self.index.to_string();
         let wait = dice_for(world.options.seed, &["start", &who], self.starts).between(100, 20_000);
@@ -285,18 +347,16 @@ impl Replica {
         if let Some(operator) = &self.operator {
             operator.resync();
         }
+        if let Some(second) = &self.second {
+            second.resync();
+        }
     }
 }
 
 /// The operator's own code, as the product puts it together.
-fn start(world: &Arc<World>, replica: usize, starts: u64) -> Operator {
+fn start(world: &Arc<World>, replica: usize, identity: String) -> Operator {
     world.tell(|| format!("operator {replica} starts"));
-    let client = |side| Client::new(Wire { world: world.clone(), side, replica }, NAMESPACE);
-    let identity = if world.options.same_name {
-        format!("operator-{replica}")
-    } else {
-        format!("operator-{replica}-{starts}")
-    };
+    let client = |side| Client::new(Wire::new(world, side, Role::Subscription, replica), NAMESPACE);
     let clock = world.clone();
     Operator::new(Parts {
         control_plane: client(Side::ControlPlane),

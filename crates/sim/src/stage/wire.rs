@@ -1,13 +1,15 @@
 //! What stands between an operator and the rest of the world: its calls to servers, and its ledger.
 
 use super::{
-    call::{Call, Side},
+    call::{Call, Role, Side},
     eyes::CREDENTIAL,
+    rates::Kind,
     script::Harm,
-    swarm::Kind,
     world::{By, World, admin},
 };
+use crate::cluster;
 use allotment_apiserver::{
+    ApiServer,
     fault::{CallInfo, Fault, Refusal},
     service::{AnswerBody, WatchFaults},
 };
@@ -36,10 +38,34 @@ const LEDGER_DEADLINE: Duration = Duration::from_secs(20);
 
 /// A server as one operator sees it.
 #[derive(Clone)]
-pub(super) struct Wire {
-    pub(super) world: Arc<World>,
-    pub(super) side: Side,
-    pub(super) replica: usize,
+pub(crate) struct Wire {
+    world: Arc<World>,
+    server: ApiServer,
+    side: Side,
+    role: Role,
+    replica: usize,
+    /// The Shoot that it leads into.
+    shoot: Option<String>,
+}
+
+impl Wire {
+    pub(crate) fn new(world: &Arc<World>, side: Side, role: Role, replica: usize) -> Self {
+        let server = world.server(side).clone();
+        Self { world: world.clone(), server, side, role, replica, shoot: None }
+    }
+
+    /// Into the Shoot with this UID.
+    pub(crate) fn into_shoot(world: &Arc<World>, replica: usize, uid: String) -> Self {
+        let server = world.grounds.server(world, &uid);
+        Self {
+            world: world.clone(),
+            server,
+            side: Side::Shoot,
+            role: Role::Cluster,
+            replica,
+            shoot: Some(uid),
+        }
+    }
 }
 
 impl Service<Request<Body>> for Wire {
@@ -63,8 +89,8 @@ impl Service<Request<Body>> for Wire {
 
 impl Wire {
     async fn send(self, request: Request<Bytes>) -> Result<Response<AnswerBody>, BoxError> {
-        let Self { world, side, replica } = self;
-        let call = Call::read(side, request.method(), request.uri(), request.body());
+        let Self { world, server, side, role, replica, shoot } = self;
+        let call = Call::read_as(role, side, request.method(), request.uri(), request.body());
         let kind = kind_of(&call);
         let (harm, latency) = world.begin(replica, call.operation, kind);
         world.tried(call.operation, state_of(&world, &call), harm);
@@ -78,7 +104,13 @@ impl Wire {
         }
         let fault = fault_of(harm);
         let plan = Arc::new(Mutex::new(move |_: &CallInfo| fault.clone()));
-        let server = world.server(side).clone();
+        if shoot
+            .as_ref()
+            .is_some_and(|uid| !world.state().eyes.fleet.shoots.values().any(|stand| stand.uid == *uid))
+        {
+            sleep(Duration::from_millis(latency)).await;
+            return Err("connection refused: the Shoot is gone".into());
+        }
         let mut service = server.faulty_service(admin(), plan, Duration::from_millis(latency));
         let mut answer = service.call(request.map(Full::new));
         let answer = poll_fn(|context| {
@@ -90,7 +122,10 @@ impl Wire {
             let polled = answer.as_mut().poll(context);
             if server.with_server(|server| server.revision()) != before {
                 world.tell(|| format!("operator {replica} wrote {} {}", call.operation, call.name));
-                world.wrote(&call, By::Operator);
+                match &shoot {
+                    Some(uid) => world.look_into(&server, uid),
+                    None => world.wrote(&call, By::Operator),
+                }
             }
             polled
         })
@@ -138,7 +173,7 @@ fn state_of(world: &World, call: &Call) -> &'static str {
             Some("Releasing") => "Releasing",
             _ => "other",
         },
-        _ => "any",
+        operation => cluster::call::state_of(operation, &state.eyes.fleet, call),
     }
 }
 
@@ -171,7 +206,7 @@ fn fault_of(harm: Option<Harm>) -> Fault {
 }
 
 /// The ledger as one operator sees it.
-pub(super) struct Sky {
+pub(crate) struct Sky {
     world: Arc<World>,
     replica: usize,
     /// The process ends with the transaction that is about to commit.
@@ -179,7 +214,7 @@ pub(super) struct Sky {
 }
 
 impl Sky {
-    pub(super) fn new(world: Arc<World>, replica: usize) -> Self {
+    pub(crate) fn new(world: Arc<World>, replica: usize) -> Self {
         Self { world, replica, last: AtomicBool::new(false) }
     }
 }

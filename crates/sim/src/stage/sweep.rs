@@ -2,6 +2,7 @@
 
 use super::{
     coverage::Coverage,
+    play::Play,
     run::{Run, run_planted, run_seed},
     world::SimError,
 };
@@ -37,6 +38,8 @@ pub struct Sweep {
 /// Which seeds, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
+    /// What is simulated.
+    pub play: Play,
     /// The first.
     pub first: u64,
     /// How many.
@@ -51,10 +54,11 @@ pub struct Seeds {
 
 /// Runs many seeds.
 pub fn sweep(seeds: Seeds, progress: impl Fn(u64) + Sync) -> Result<Sweep, SimError> {
-    let Seeds { first, count: seeds, most_failures, jobs, planted } = seeds;
+    let Seeds { play, first, count: seeds, most_failures, jobs, planted } = seeds;
     let (next, sum, trouble) = (AtomicU64::new(0), Mutex::new(Sweep::default()), Mutex::new(None));
     let threads = jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, usize::from);
-    let run = |seed| planted.map_or_else(|| run_seed(seed, false), |fault| run_planted(seed, fault));
+    let run =
+        |seed| planted.map_or_else(|| run_seed(play, seed, false), |fault| run_planted(play, seed, fault));
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);

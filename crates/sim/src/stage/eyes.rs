@@ -1,47 +1,51 @@
 //! What the oracles see: the scene of now, kept up to date by looking at each object that was written.
 
+use crate::cluster::fleet;
 use allotment_api::{
     kyma::{SubscriptionRequest, SubscriptionRequestStatus},
-    names::{annotation, label},
+    names::{annotation, finalizer, label},
 };
 use allotment_core::{
-    check::{Asked, Books, Grown, Happened, Held, Scene, Seat, Trail, Violation, change},
+    check::{Asked, Books, Fleet, Grown, Happened, Held, Scene, Seat, Trail, Violation, change},
     pool::{AccountName, Entry, Holding, LabelKeys, PoolKey, RequestUid, Tenant, wanted},
     rules::RuleSet,
 };
 use allotment_operator::ledger::{About, Account, Ledger, LedgerError};
 use futures::FutureExt;
+use kube::ResourceExt;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::task::unconstrained;
 
 /// What stands in every Secret of the pool, and must stand nowhere else.
-pub(super) const CREDENTIAL: &str = "the-key-to-the-cloud";
+pub(crate) const CREDENTIAL: &str = "the-key-to-the-cloud";
 
 /// How many entries of the history one transaction makes at most, with some to spare.
 const ENTRIES: u32 = 100;
 
-pub(super) struct Eyes {
-    pub(super) scene: Scene,
+pub(crate) struct Eyes {
+    pub(crate) scene: Scene,
     /// The requests by name.
-    pub(super) requests: BTreeMap<String, (RequestUid, SubscriptionRequest)>,
-    pub(super) rows: Vec<Account>,
+    pub(crate) requests: BTreeMap<String, (RequestUid, SubscriptionRequest)>,
+    pub(crate) rows: Vec<Account>,
+    /// Clusters and what belongs to them.
+    pub(crate) fleet: Fleet,
     trail: Trail,
     /// The newest entry of the history.
-    pub(super) entry: i64,
+    pub(crate) entry: i64,
     rules: Arc<RuleSet>,
     keys: LabelKeys,
 }
 
 impl Eyes {
-    pub(super) fn new(scene: Scene, rules: Arc<RuleSet>) -> Self {
+    pub(crate) fn new(scene: Scene, rules: Arc<RuleSet>) -> Self {
         let keys = LabelKeys::default();
         let (requests, rows, trail) = (BTreeMap::new(), Vec::new(), Trail::default());
-        Self { scene, requests, rows, trail, entry: 0, rules, keys }
+        Self { scene, requests, rows, fleet: Fleet::default(), trail, entry: 0, rules, keys }
     }
 
     /// An object is like this now, or gone. Returns what the entry of an account was before.
-    pub(super) fn see(&mut self, plural: &str, name: &str, object: Option<&Value>) -> Vec<Violation> {
+    pub(crate) fn see(&mut self, plural: &str, name: &str, object: Option<&Value>) -> Vec<Violation> {
         let before = self.scene.clone();
         match plural {
             "subscriptionrequests" => self.see_request(name, object),
@@ -53,7 +57,7 @@ impl Eyes {
                 };
             }
             "shoots" => {
-                match object.and_then(shoot_of) {
+                match object.and_then(|object| self.shoot_of(name, object)) {
                     Some(grown) => self.scene.shoots.insert(name.to_owned(), grown),
                     None => self.scene.shoots.remove(name),
                 };
@@ -66,7 +70,7 @@ impl Eyes {
         violations
     }
 
-    pub(super) fn entry_of(&self, object: &Value) -> Entry {
+    pub(crate) fn entry_of(&self, object: &Value) -> Entry {
         let texts = |value: &Value| -> BTreeMap<String, String> {
             serde_json::from_value(value.clone()).unwrap_or_default()
         };
@@ -78,6 +82,7 @@ impl Eyes {
     fn see_request(&mut self, name: &str, object: Option<&Value>) {
         if let Some((uid, _)) = self.requests.remove(name) {
             self.scene.requests.remove(&uid);
+            self.fleet.requests.remove(&uid);
         }
         let Some(object) = object else { return };
         let Ok(request) = serde_json::from_value::<SubscriptionRequest>(object.clone()) else { return };
@@ -92,13 +97,15 @@ impl Eyes {
             account: gardener_secret_name.map(AccountName::new),
             published_tenant: tenant_name.map(Tenant::new),
             deleting: request.metadata.deletion_timestamp.is_some(),
+            held: request.finalizers().iter().any(|name| name == finalizer::CLUSTER),
         };
+        fleet::see_request(&mut self.fleet, &request);
         self.scene.requests.insert(uid.clone(), asked);
         self.requests.insert(name.to_owned(), (uid, request));
     }
 
     /// The ledger was written.
-    pub(super) fn see_ledger(
+    pub(crate) fn see_ledger(
         &mut self,
         ledger: &Ledger,
         pools: &[PoolKey],
@@ -151,8 +158,21 @@ impl Eyes {
         });
     }
 
+    fn shoot_of(&self, name: &str, object: &Value) -> Option<Grown> {
+        let account = AccountName::new(object["spec"]["credentialsBindingName"].as_str()?);
+        let request = object["metadata"]["labels"][label::SUBSCRIPTION_REQUEST].as_str().map(RequestUid::new);
+        // Whoever copies a label does not get an account by that.
+        let forged = self.fleet.shoots.get(name).is_some_and(|stand| stand.forged);
+        let has_seat = |request: &RequestUid| {
+            let mut seats = self.scene.books.seats.iter();
+            seats.any(|seat| seat.request == *request && seat.account == account)
+        };
+        let request = request.filter(|request| !forged || has_seat(request));
+        Some(Grown { account, request })
+    }
+
     /// Whether an account that somebody could get is there.
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         let holds = |account: &AccountName| {
             self.rows.iter().any(|row| row.account == *account && row.holding != Holding::Free)
         };
@@ -160,16 +180,10 @@ impl Eyes {
     }
 
     /// The word for where an account is on its way.
-    pub(super) fn holding_of(&self, account: &str) -> &'static str {
+    pub(crate) fn holding_of(&self, account: &str) -> &'static str {
         let row = self.rows.iter().find(|row| row.account.as_str() == account);
         row.map_or("free", |row| row.holding.as_str())
     }
-}
-
-fn shoot_of(object: &Value) -> Option<Grown> {
-    let account = AccountName::new(object["spec"]["credentialsBindingName"].as_str()?);
-    let request = object["metadata"]["labels"][label::SUBSCRIPTION_REQUEST].as_str().map(RequestUid::new);
-    Some(Grown { account, request })
 }
 
 /// SQLite answers at once.

@@ -1,6 +1,6 @@
 //! What was tried: each operation, in each state, with each fault; and why the rest cannot be.
 
-use super::script::Harm;
+use super::{play::Play, script::Harm};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct Cell {
 }
 
 impl Coverage {
-    pub(super) fn add(&mut self, operation: &'static str, state: &'static str, fault: &'static str) {
+    pub(crate) fn add(&mut self, operation: &'static str, state: &'static str, fault: &'static str) {
         *self.cells.entry((operation, state, fault)).or_default() += 1;
     }
 
@@ -39,10 +39,10 @@ impl Coverage {
     }
 
     /// Every operation, in each state that it has, with each fault; and what happened though it is not in our table.
-    pub fn cells(&self) -> Vec<Cell> {
+    pub fn cells(&self, play: Play) -> Vec<Cell> {
         let mut counts = self.cells.clone();
         let mut cells = Vec::new();
-        for Operation { name: operation, sort, states } in &OPERATIONS {
+        for Operation { name: operation, sort, states } in play.operations() {
             for state in *states {
                 for fault in FAULTS {
                     let count = counts.remove(&(*operation, *state, fault)).unwrap_or_default();
@@ -51,6 +51,8 @@ impl Coverage {
                 }
             }
         }
+        // What other operators do in the same play has its own table.
+        counts.retain(|(operation, ..), _| play.is_about(operation));
         cells.extend(counts.into_iter().map(|((operation, state, fault), count)| {
             let impossible = Some("nobody thought of it");
             Cell { operation, state, fault, count, impossible }
@@ -59,23 +61,23 @@ impl Coverage {
     }
 
     /// Only what was tried.
-    pub fn tried(&self) -> Vec<Cell> {
-        self.cells().into_iter().filter(|cell| cell.count > 0).collect()
+    pub fn tried(&self, play: Play) -> Vec<Cell> {
+        self.cells(play).into_iter().filter(|cell| cell.count > 0).collect()
     }
 
     /// The cells that can happen and did not.
-    pub fn empty(&self) -> Vec<Cell> {
-        self.cells().into_iter().filter(|cell| cell.count == 0 && cell.impossible.is_none()).collect()
+    pub fn empty(&self, play: Play) -> Vec<Cell> {
+        self.cells(play).into_iter().filter(|cell| cell.count == 0 && cell.impossible.is_none()).collect()
     }
 
     /// The cells that cannot happen and did: the table is wrong, or something else is.
-    pub fn surprising(&self) -> Vec<Cell> {
-        self.cells().into_iter().filter(|cell| cell.count > 0 && cell.impossible.is_some()).collect()
+    pub fn surprising(&self, play: Play) -> Vec<Cell> {
+        self.cells(play).into_iter().filter(|cell| cell.count > 0 && cell.impossible.is_some()).collect()
     }
 }
 
 /// Nothing went wrong.
-pub(super) const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 
 /// Everything that can go wrong, from the mildest on.
 const FAULTS: [&str; 15] = [
@@ -98,7 +100,7 @@ const FAULTS: [&str; 15] = [
 
 /// What an operation is, as far as faults go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+pub(crate) enum Sort {
     Read,
     List,
     Watch,
@@ -140,65 +142,20 @@ impl Sort {
 }
 
 /// What an operator does, and the states that matter to it. It is not done in others.
-struct Operation {
-    name: &'static str,
+pub(crate) struct Operation {
+    pub(crate) name: &'static str,
     sort: Sort,
     states: &'static [&'static str],
 }
 
 /// The state plays no part.
-const ANY: &[&str] = &["any"];
+pub(crate) const ANY: &[&str] = &["any"];
 
-/// Whether an account is left.
-const POOL: &[&str] = &["free", "exhausted"];
-
-/// Whether one tenant has the account to itself.
-const HELD: &[&str] = &["held", "not held"];
-
-const OPERATIONS: [Operation; 34] = [
-    operation("lead", Sort::LedgerWrite, POOL),
-    operation("reserve", Sort::LedgerWrite, POOL),
-    operation("confirm", Sort::LedgerWrite, POOL),
-    operation("lose", Sort::LedgerWrite, POOL),
-    operation("release", Sort::LedgerWrite, POOL),
-    operation("withdraw", Sort::LedgerWrite, POOL),
-    operation("learn", Sort::LedgerWrite, POOL),
-    operation("assign", Sort::LedgerWrite, POOL),
-    operation("read ledger", Sort::LedgerRead, ANY),
-    operation("lease", Sort::Write, ANY),
-    operation("identity", Sort::Write, ANY),
-    operation("event", Sort::Write, ANY),
-    operation("finalizer", Sort::Write, POOL),
-    operation("finalizer off", Sort::Write, POOL),
-    operation("publish", Sort::Write, &["Bound", "Waiting", "Releasing"]),
-    operation("deny", Sort::Write, ANY),
-    // Each label is written in one state of the ledger only: that comes first.
-    operation("tenant label", Sort::Write, &["claiming"]),
-    operation("dirty label", Sort::Write, &["draining"]),
-    operation("quarantine", Sort::Write, HELD),
-    operation("lift", Sort::Write, HELD),
-    operation("read lease", Sort::Read, ANY),
-    operation("read identity", Sort::Read, ANY),
-    // A request is read live only if it is gone from the cache and was not given back.
-    operation("read request", Sort::Read, ANY),
-    operation("look for shoot", Sort::Read, ANY),
-    operation("newest shoot", Sort::Read, ANY),
-    operation("read entry", Sort::Read, &["free", "claiming", "claimed", "draining", "dirty"]),
-    operation("list requests", Sort::List, ANY),
-    operation("list entries", Sort::List, ANY),
-    operation("list shoots", Sort::List, ANY),
-    operation("list others", Sort::List, ANY),
-    operation("watch requests", Sort::Watch, ANY),
-    operation("watch entries", Sort::Watch, ANY),
-    operation("watch shoots", Sort::Watch, ANY),
-    operation("watch others", Sort::Watch, ANY),
-];
-
-const fn operation(name: &'static str, sort: Sort, states: &'static [&'static str]) -> Operation {
+pub(crate) const fn operation(name: &'static str, sort: Sort, states: &'static [&'static str]) -> Operation {
     Operation { name, sort, states }
 }
 
 /// The word for what happened to a call.
-pub(super) fn word(harm: Option<Harm>) -> &'static str {
+pub(crate) fn word(harm: Option<Harm>) -> &'static str {
     harm.map_or(NONE, Harm::word)
 }

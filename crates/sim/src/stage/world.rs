@@ -5,14 +5,16 @@ use super::{
     coverage::{self, Coverage},
     dice::{Dice, TraceHash, dice_for},
     eyes::{CREDENTIAL, Eyes},
+    rates::{Kind, Rates, account_names},
     script::{Harm, Options, Spot},
-    swarm::{Kind, Rates, account_names},
 };
+use crate::cluster::{garden::Grounds, staff};
 use allotment_api::crds;
 use allotment_apiserver::{
     ApiServer,
     auth::User,
     server::{Answer, Entropy},
+    service::Clock,
 };
 use allotment_core::{
     check::{Scene, Violation, entry_change},
@@ -21,6 +23,7 @@ use allotment_core::{
 };
 use allotment_garden::embedded::{EmbeddedError, EmbeddedGarden};
 use allotment_operator::{
+    cluster,
     ledger::{Ledger, LedgerError, Place},
     planted::Planted,
     subscription::Policy,
@@ -30,16 +33,16 @@ use http::{Method, Request};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::time::Instant;
 
 /// The namespace of the project in the garden.
-pub(super) const GARDEN: &str = "garden-sim";
+pub(crate) const GARDEN: &str = "garden-sim";
 
 /// The namespace of requests and Leases in the control plane.
-pub(super) const NAMESPACE: &str = "default";
+pub(crate) const NAMESPACE: &str = "default";
 
 /// Which pool a plan goes to.
 const RULES: &str = "rule: [aws, 'aws(PR=cf-eu11) -> EU', trial -> S]";
@@ -59,6 +62,9 @@ pub enum SimError {
     /// The rules of the simulation are wrong.
     #[error("the rules of the simulation are wrong: {0}")]
     Rules(String),
+    /// The configuration of the simulation is wrong.
+    #[error("the configuration of the simulation is wrong: {0}")]
+    Configuration(String),
     /// A server does not take what the simulation begins with.
     #[error("cannot set up the simulation: {what}: {code} {body}")]
     SetUp {
@@ -76,7 +82,7 @@ pub enum SimError {
 
 /// Where faults come from.
 #[derive(Clone, Debug)]
-pub(super) enum Faults {
+pub(crate) enum Faults {
     /// From the seed.
     Drawn(Rates),
     /// From a script.
@@ -85,7 +91,7 @@ pub(super) enum Faults {
 
 /// Who writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(crate) enum By {
     Operator,
     /// Somebody who should not, or who does not tell us.
     Meddler,
@@ -93,50 +99,60 @@ pub(super) enum By {
     Other,
 }
 
-pub(super) struct World {
-    pub(super) garden: ApiServer,
-    pub(super) control_plane: ApiServer,
-    pub(super) ledger: Ledger,
-    pub(super) policy: Policy,
-    pub(super) options: Options,
-    pub(super) pools: Vec<PoolKey>,
+pub(crate) struct World {
+    pub(crate) garden: ApiServer,
+    pub(crate) control_plane: ApiServer,
+    pub(crate) ledger: Ledger,
+    pub(crate) policy: Policy,
+    pub(crate) options: Options,
+    pub(crate) pools: Vec<PoolKey>,
+    pub(crate) grounds: Grounds,
+    pub(crate) planted: Option<Planted>,
+    pub(crate) clock: Clock,
     started: Instant,
     state: Mutex<State>,
 }
 
-pub(super) struct State {
-    pub(super) trace: TraceHash,
+pub(crate) struct State {
+    pub(crate) trace: TraceHash,
     /// What happened, line by line, if somebody wants to read it.
-    pub(super) lines: Option<Vec<String>>,
-    pub(super) coverage: Coverage,
-    pub(super) eyes: Eyes,
-    pub(super) found: Vec<(u64, Violation)>,
+    pub(crate) lines: Option<Vec<String>>,
+    pub(crate) coverage: Coverage,
+    pub(crate) eyes: Eyes,
+    pub(crate) found: Vec<(u64, Violation)>,
     /// The faults that came about.
-    pub(super) happened: BTreeMap<Spot, Harm>,
+    pub(crate) happened: BTreeMap<Spot, Harm>,
     /// No more faults.
-    pub(super) calm: bool,
+    pub(crate) calm: bool,
     /// Whose process has ended, by its number.
-    pub(super) crashed: [bool; 2],
+    pub(crate) crashed: [bool; 2],
     /// Whose process is to stand still, for how many milliseconds.
-    pub(super) pauses: Vec<(usize, u64)>,
+    pub(crate) pauses: Vec<(usize, u64)>,
     /// Everything that operators wrote, but Leases.
-    pub(super) writes: u64,
+    pub(crate) writes: u64,
     /// Those to servers.
-    pub(super) server_writes: u64,
-    pub(super) calls: u64,
+    pub(crate) server_writes: u64,
+    pub(crate) calls: u64,
+    /// The configuration of the cluster operators, and how often it was changed.
+    pub(crate) clusters: cluster::Policy,
+    pub(crate) configured: u64,
+    /// Clusters, by UID, whose finalizers somebody took off.
+    pub(crate) loosened: BTreeSet<String>,
+    /// The size of disks that it says.
+    pub(crate) disk: u64,
     faults: Faults,
     counts: BTreeMap<(usize, &'static str), u64>,
 }
 
 impl World {
-    pub(super) async fn new(
+    pub(crate) async fn new(
         options: &Options,
         faults: Faults,
         read: bool,
         planted: Option<Planted>,
     ) -> Result<Self, SimError> {
         let started = Instant::now();
-        let clock = Arc::new(move || time_at(started.elapsed()));
+        let clock: Clock = Arc::new(move || time_at(started.elapsed()));
         let seed = options.seed;
         let numbers = Mutex::new(0);
         let entropy = || {
@@ -144,7 +160,8 @@ impl World {
             *number += 1;
             entropy(dice_for(seed, &["entropy"], *number))
         };
-        let EmbeddedGarden { garden, control_plane, shoots: _ } = EmbeddedGarden::with(entropy, clock)?;
+        let EmbeddedGarden { garden, control_plane, shoots: _ } =
+            EmbeddedGarden::with(entropy, clock.clone())?;
         let place = Place { garden: "sim".to_owned(), project: GARDEN.to_owned() };
         let ledger =
             Ledger::open_as("sqlite::memory:", place, "00000000-0000-4000-8000-000000000000").await?;
@@ -171,6 +188,10 @@ impl World {
             writes: 0,
             server_writes: 0,
             calls: 0,
+            clusters: staff::policy(staff::DISK, options.pace)?,
+            configured: 0,
+            loosened: BTreeSet::new(),
+            disk: staff::DISK,
             faults,
             counts: BTreeMap::new(),
         };
@@ -181,6 +202,9 @@ impl World {
             policy,
             options: options.clone(),
             pools: vec![pool(false, false), pool(false, true), pool(true, false), pool(true, true)],
+            grounds: Grounds::new(options.step),
+            planted,
+            clock,
             started,
             state: Mutex::new(state),
         };
@@ -188,32 +212,32 @@ impl World {
         Ok(world)
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Milliseconds since the beginning.
-    pub(super) fn millis(&self) -> u64 {
+    pub(crate) fn millis(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    pub(super) fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         time_at(self.started.elapsed())
     }
 
-    pub(super) fn instant(&self, millis: u64) -> Instant {
+    pub(crate) fn instant(&self, millis: u64) -> Instant {
         self.started + std::time::Duration::from_millis(millis)
     }
 
-    pub(super) fn server(&self, side: Side) -> &ApiServer {
+    pub(crate) fn server(&self, side: Side) -> &ApiServer {
         match side {
-            Side::Garden => &self.garden,
+            Side::Garden | Side::Shoot => &self.garden,
             Side::ControlPlane => &self.control_plane,
         }
     }
 
     /// Writes a line into the trace.
-    pub(super) fn tell(&self, line: impl FnOnce() -> String) {
+    pub(crate) fn tell(&self, line: impl FnOnce() -> String) {
         let line = format!("{:>7} {}", self.millis(), line());
         let mut state = self.state();
         state.trace.add(&line);
@@ -223,11 +247,13 @@ impl World {
     }
 
     /// An operator is about to do something: what goes wrong with it, and how long it takes anyway.
-    pub(super) fn begin(&self, replica: usize, operation: &'static str, kind: Kind) -> (Option<Harm>, u64) {
+    pub(crate) fn begin(&self, replica: usize, operation: &'static str, kind: Kind) -> (Option<Harm>, u64) {
         let seed = self.options.seed;
         let mut state = self.state();
         state.calls += 1;
-        let is_write = matches!(kind, Kind::Write | Kind::Commit) && operation != "lease";
+        let is_write = matches!(kind, Kind::Write | Kind::Commit)
+            && operation != "lease"
+            && operation != "cluster lease";
         let count = |state: &mut State, replica, operation| {
             let count = state.counts.entry((replica, operation)).or_default();
             *count += 1;
@@ -259,25 +285,27 @@ impl World {
     }
 
     /// What happened to an operation is part of what was tried.
-    pub(super) fn tried(&self, operation: &'static str, state: &'static str, harm: Option<Harm>) {
+    pub(crate) fn tried(&self, operation: &'static str, state: &'static str, harm: Option<Harm>) {
         self.state().coverage.add(operation, state, coverage::word(harm));
     }
 
     /// The process of an operator ends here.
-    pub(super) fn crash(&self, replica: usize) {
+    pub(crate) fn crash(&self, replica: usize) {
         self.state().crashed[replica] = true;
         self.tell(|| format!("operator {replica} crashes"));
     }
 
-    pub(super) fn is_crashed(&self, replica: usize) -> bool {
+    pub(crate) fn is_crashed(&self, replica: usize) -> bool {
         self.state().crashed[replica]
     }
 
     /// An operator, or somebody else, has written to a server.
-    pub(super) fn wrote(&self, call: &Call, by: By) {
+    pub(crate) fn wrote(&self, call: &Call, by: By) {
         let Some(path) = path_of(&call.plural, &call.name) else { return };
         let (code, object) = self.ask(call.side, Method::GET, &path, None);
         let object = (code == 200).then_some(&object);
+        let fleet = self.see_fleet(call, by, object);
+        self.found(fleet);
         let mut state = self.state();
         let mut violations = Vec::new();
         if call.plural == "credentialsbindings" {
@@ -296,7 +324,7 @@ impl World {
     }
 
     /// The ledger was written.
-    pub(super) fn wrote_ledger(&self) {
+    pub(crate) fn wrote_ledger(&self) {
         let mut state = self.state();
         let result = state.eyes.see_ledger(&self.ledger, &self.pools);
         drop(state);
@@ -306,7 +334,7 @@ impl World {
         }
     }
 
-    pub(super) fn found(&self, violations: Vec<Violation>) {
+    pub(crate) fn found(&self, violations: Vec<Violation>) {
         let at = self.millis();
         for violation in &violations {
             self.tell(|| format!("VIOLATION: {violation}"));
@@ -315,7 +343,17 @@ impl World {
     }
 
     /// Somebody who is no operator asks a server for something.
-    pub(super) fn ask(&self, side: Side, method: Method, path: &str, body: Option<&Value>) -> (u16, Value) {
+    pub(crate) fn ask(&self, side: Side, method: Method, path: &str, body: Option<&Value>) -> (u16, Value) {
+        self.ask_server(self.server(side), method, path, body)
+    }
+
+    pub(crate) fn ask_server(
+        &self,
+        server: &ApiServer,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> (u16, Value) {
         let mut request = Request::builder().method(method.clone()).uri(path);
         if method == Method::PATCH {
             request = request.header("content-type", "application/merge-patch+json");
@@ -323,15 +361,16 @@ impl World {
         let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
         let Ok(request) = request.body(body) else { return (0, Value::Null) };
         let now = self.now();
-        match self.server(side).with_server(|server| server.handle(request, Some(admin()), now)) {
+        match server.with_server(|server| server.handle(request, Some(admin()), now)) {
             Answer::Now(reply) => (reply.code, serde_json::from_slice(&reply.body).unwrap_or_default()),
             Answer::Watch(_) => (0, Value::Null),
         }
     }
 
     /// The same, and looks at what came of it.
-    pub(super) fn act(&self, by: By, method: Method, path: &str, body: Option<&Value>) -> u16 {
-        let side = if path.contains("/subscriptionrequests") { Side::ControlPlane } else { Side::Garden };
+    pub(crate) fn act(&self, by: By, method: Method, path: &str, body: Option<&Value>) -> u16 {
+        let is_ours = path.contains("kyma-project.io");
+        let side = if is_ours { Side::ControlPlane } else { Side::Garden };
         let (code, answer) = self.ask(side, method.clone(), path, body);
         self.tell(|| format!("somebody {method} {path} {code}"));
         if code >= 400 {
@@ -358,7 +397,10 @@ impl World {
         must(Side::Garden, "/api/v1/namespaces", &namespace)?;
         let project = json!({ "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Project", "metadata": { "name": "sim" }, "spec": { "namespace": GARDEN } });
         must(Side::Garden, "/apis/core.gardener.cloud/v1beta1/projects", &project)?;
-        let is_ours = |crd: &Value| crd["spec"]["names"]["plural"] == "subscriptionrequests";
+        let is_ours = |crd: &Value| {
+            let plural = crd["spec"]["names"]["plural"].as_str();
+            plural == Some("subscriptionrequests") || (self.options.clusters > 0 && is_cluster(crd))
+        };
         for crd in crds::all().iter().map(|crd| json!(crd)).filter(is_ours) {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
             must(Side::ControlPlane, path, &crd)?;
@@ -374,7 +416,7 @@ impl World {
     }
 
     /// Puts an account into the pool.
-    pub(super) fn add_account(&self, name: &str) -> u16 {
+    pub(crate) fn add_account(&self, name: &str) -> u16 {
         let metadata = json!({ "name": name, "namespace": GARDEN });
         let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": { "key": CREDENTIAL } });
         // It may be there from before.
@@ -398,7 +440,7 @@ impl World {
 }
 
 /// Where an object is that the oracles look at.
-pub(super) fn path_of(plural: &str, name: &str) -> Option<String> {
+pub(crate) fn path_of(plural: &str, name: &str) -> Option<String> {
     Some(match plural {
         "subscriptionrequests" => {
             format!("/apis/control-plane.kyma-project.io/v1alpha1/namespaces/{NAMESPACE}/{plural}/{name}")
@@ -406,12 +448,20 @@ pub(super) fn path_of(plural: &str, name: &str) -> Option<String> {
         "credentialsbindings" => {
             format!("/apis/security.gardener.cloud/v1alpha1/namespaces/{GARDEN}/{plural}/{name}")
         }
+        "clusters" => {
+            format!("/apis/operator.kyma-project.io/v1alpha1/namespaces/{NAMESPACE}/{plural}/{name}")
+        }
+        "configmaps" => format!("/api/v1/namespaces/{GARDEN}/{plural}/{name}"),
         "shoots" => format!("/apis/core.gardener.cloud/v1beta1/namespaces/{GARDEN}/{plural}/{name}"),
         _ => return None,
     })
 }
 
-pub(super) fn admin() -> User {
+fn is_cluster(crd: &Value) -> bool {
+    crd["spec"]["names"]["plural"] == "clusters" && crd["spec"]["group"] == "operator.kyma-project.io"
+}
+
+pub(crate) fn admin() -> User {
     User::new("admin", ["system:masters"])
 }
 
@@ -427,7 +477,7 @@ fn policy(options: &Options) -> Result<Policy, SimError> {
     Ok(Policy { rules: Arc::new(rules), multi_account, cap })
 }
 
-fn entropy(mut dice: Dice) -> Entropy {
+pub(crate) fn entropy(mut dice: Dice) -> Entropy {
     Box::new(move |bytes| {
         for chunk in bytes.chunks_mut(8) {
             let drawn = dice.draw().to_le_bytes();

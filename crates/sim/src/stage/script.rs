@@ -1,5 +1,6 @@
 //! What happens in a run, as lines that people can read, change and run again.
 
+use crate::cluster::Deed;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt, str::FromStr};
@@ -45,6 +46,20 @@ pub struct Options {
     pub same_name: bool,
     /// When the faults stop, in milliseconds.
     pub calm: u64,
+    /// Whether Clusters are looked after, too, and Shoots by a gardenlet.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub clusters: u64,
+    /// How long a step of the gardenlet takes, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub step: u64,
+    /// How many Clusters a minute get what they did not ask for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pace: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it like that")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What people do, and what happens to the operators' processes.
@@ -160,6 +175,9 @@ pub enum Action {
         /// Which operator.
         replica: usize,
     },
+    /// Something that has to do with Clusters.
+    #[serde(untagged)]
+    Cluster(Deed),
 }
 
 /// What is asked for.

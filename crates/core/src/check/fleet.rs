@@ -1,0 +1,319 @@
+//! What must hold between Clusters, their requests and their Shoots, at any moment and at rest.
+
+use super::wrong::Wrong;
+use crate::pool::{AccountName, RequestUid};
+use allotment_api::kyma::{ClusterPhase, SubscriptionPhase};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[cfg(test)]
+mod tests;
+
+/// Everything that can be seen of Clusters at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fleet {
+    /// The Clusters, by name.
+    pub clusters: BTreeMap<String, Wish>,
+    /// The Shoots that have to do with them, by name.
+    pub shoots: BTreeMap<String, Stand>,
+    /// Their requests.
+    pub requests: BTreeMap<RequestUid, Owned>,
+    /// ConfigMaps in the garden that belong to a Cluster, by name, with its UID.
+    pub maps: BTreeMap<String, String>,
+    /// Clusters, by UID, with the generations that a Shoot was once like, working and healthy.
+    pub fitted: BTreeSet<(String, i64)>,
+}
+
+/// A Cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wish {
+    /// Which.
+    pub uid: String,
+    /// Of its spec.
+    pub generation: i64,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Whether it has our finalizer.
+    pub held: bool,
+    /// Whether a person asked us to leave it alone.
+    pub paused: bool,
+    /// Whether somebody allowed us to make a new Shoot in the place of a missing one.
+    pub may_recreate: bool,
+    /// The Shoot that somebody told us to take over.
+    pub may_adopt: Option<String>,
+    /// The name that its Shoot has, or would have.
+    pub shoot_name: String,
+    /// The Shoot that its status names.
+    pub shoot_uid: Option<String>,
+    /// How far it is, as its status says.
+    pub phase: Option<ClusterPhase>,
+    /// Why.
+    pub reason: String,
+    /// The generation that its status is about.
+    pub observed: Option<i64>,
+    /// What it asks for.
+    pub asks: Features,
+    /// Whether what it asks for can be had at all.
+    pub is_valid: bool,
+}
+
+/// What can be asked for, and what a Shoot has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// Machine type, fewest and most nodes of a pool, by its name.
+    pub pools: BTreeMap<String, (String, i32, i32)>,
+    /// Those who may log in: the clients of issuers.
+    pub clients: BTreeSet<String>,
+    /// Users with cluster-admin.
+    pub administrators: BTreeSet<String>,
+    /// What the configuration says.
+    pub disk: String,
+}
+
+/// A Shoot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stand {
+    /// Which.
+    pub uid: String,
+    /// The request that its label names.
+    pub request: Option<RequestUid>,
+    /// The account it is in.
+    pub account: Option<AccountName>,
+    /// The version of Kubernetes.
+    pub version: Vec<u32>,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// How far Gardener is.
+    pub stage: Stage,
+    /// Whether all of Gardener's conditions hold.
+    pub healthy: bool,
+    /// What it has.
+    pub has: Features,
+    /// Whether somebody else made it, whatever its labels say.
+    pub forged: bool,
+}
+
+/// How far Gardener is with a Shoot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// It works on it, or has not begun.
+    #[default]
+    Working,
+    /// It is as its spec says.
+    Done,
+    /// It has given up.
+    GivenUp,
+}
+
+/// A request that a Cluster made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owned {
+    /// Its name.
+    pub name: String,
+    /// The UID of the Cluster.
+    pub owner: String,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// How far it is.
+    pub phase: Option<SubscriptionPhase>,
+    /// The account that it got.
+    pub account: Option<AccountName>,
+}
+
+impl Fleet {
+    /// What must hold at any moment.
+    pub fn violations(&self) -> Vec<Wrong> {
+        let mut first: BTreeMap<&RequestUid, &String> = BTreeMap::new();
+        let mut found = Vec::new();
+        for (name, stand) in self.shoots.iter().filter(|(_, stand)| !stand.forged) {
+            let Some(request) = &stand.request else { continue };
+            if let Some(other) = first.insert(request, name) {
+                found.push(Wrong::TwoShoots(request.clone(), other.clone(), name.clone()));
+            }
+        }
+        found
+    }
+
+    /// Remembers which generations of Clusters have a Shoot that is like that. To be called after every write of anybody.
+    pub fn note_fitted(&mut self) {
+        for wish in self.clusters.values() {
+            let fits = self.shoots.get(&wish.shoot_name).is_some_and(|stand| stand.fits(wish));
+            if fits {
+                self.fitted.insert((wish.uid.clone(), wish.generation));
+            }
+        }
+    }
+
+    /// What is wrong with a write of ours to a Shoot.
+    pub fn shoot_write(&self, name: &str, before: Option<&Stand>, after: Option<&Stand>) -> Vec<Wrong> {
+        let wish = self.clusters.iter().find(|(_, wish)| wish.shoot_name == name);
+        match (before, after) {
+            (Some(before), Some(after)) if before.uid == after.uid => self.changed(name, wish, before, after),
+            (Some(before), None) => self.deleted(name, wish, before),
+            (None, Some(_)) => created(name, wish),
+            _ => Vec::new(),
+        }
+    }
+
+    fn changed(
+        &self,
+        name: &str,
+        wish: Option<(&String, &Wish)>,
+        before: &Stand,
+        after: &Stand,
+    ) -> Vec<Wrong> {
+        let shoot = || name.to_owned();
+        if !before.deleting && after.deleting {
+            return self.deleted(name, wish, before);
+        }
+        let mut found = Vec::new();
+        // What belongs to nobody any more cannot be told; it is deleted, or nothing.
+        if let Some((_, wish)) = wish
+            && !self.may_write(wish, before)
+        {
+            found.push(Wrong::WroteAnothers(shoot(), before.uid.clone()));
+        }
+        if let (Some(old), Some(new)) = (&before.account, &after.account)
+            && old != new
+        {
+            found.push(Wrong::Moved(shoot(), old.clone(), new.clone()));
+        }
+        if after.version < before.version {
+            found.push(Wrong::TakenDown(shoot()));
+        }
+        found
+    }
+
+    /// A Shoot goes only with its Cluster.
+    fn deleted(&self, name: &str, wish: Option<(&String, &Wish)>, before: &Stand) -> Vec<Wrong> {
+        let shoot = || name.to_owned();
+        match wish {
+            Some((cluster, wish)) if !wish.deleting => {
+                vec![Wrong::DeletedWhileWanted(shoot(), cluster.clone())]
+            }
+            Some((_, wish)) if !self.may_write(wish, before) => {
+                vec![Wrong::WroteAnothers(shoot(), before.uid.clone())]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn may_write(&self, wish: &Wish, shoot: &Stand) -> bool {
+        let owner = shoot.request.as_ref().and_then(|request| self.requests.get(request));
+        let is_marked = owner.is_some_and(|owned| owned.owner == wish.uid);
+        let may_take = wish.shoot_uid.is_none() || wish.deleting || wish.may_recreate;
+        wish.shoot_uid.as_ref() == Some(&shoot.uid)
+            || wish.may_adopt.as_ref() == Some(&shoot.uid)
+            || (is_marked && may_take)
+    }
+
+    /// What is wrong with a write of ours to a Cluster.
+    pub fn cluster_write(&self, name: &str, before: &Wish, after: Option<&Wish>) -> Vec<Wrong> {
+        let mut found = Vec::new();
+        let is_let_go = before.held && after.is_none_or(|after| !after.held || after.uid != before.uid);
+        if is_let_go {
+            let own = self.requests.iter().filter(|(_, owned)| owned.owner == before.uid);
+            let own: Vec<&RequestUid> = own.map(|(uid, _)| uid).collect();
+            for (shoot, stand) in self.shoots.iter().filter(|(_, stand)| !stand.forged) {
+                let is_own = before.shoot_uid.as_ref() == Some(&stand.uid)
+                    || stand.request.as_ref().is_some_and(|request| own.contains(&request));
+                if is_own {
+                    found.push(Wrong::LetGoTooEarly(name.to_owned(), format!("Shoot {shoot}")));
+                }
+            }
+            found.extend(
+                own.iter().map(|uid| Wrong::LetGoTooEarly(name.to_owned(), format!("request {uid}"))),
+            );
+        }
+        if let Some(after) = after
+            && after.phase == Some(ClusterPhase::Ready)
+            && (before.phase != after.phase || before.observed != after.observed)
+            && !self.fitted.contains(&(after.uid.clone(), after.observed.unwrap_or_default()))
+        {
+            found.push(Wrong::ReadyTooEarly(name.to_owned()));
+        }
+        found
+    }
+
+    /// What must hold too when nothing is left to do.
+    pub fn at_rest(&self) -> Vec<Wrong> {
+        let mut found = self.violations();
+        for (name, wish) in &self.clusters {
+            found.extend(self.unsettled(name, wish));
+        }
+        found.extend(self.left_behind());
+        found
+    }
+
+    fn unsettled(&self, name: &str, wish: &Wish) -> Option<Wrong> {
+        if wish.deleting {
+            return Some(Wrong::NeverGone(name.to_owned()));
+        }
+        let stand = self.shoots.get(&wish.shoot_name);
+        let own = stand.filter(|stand| wish.shoot_uid.as_ref() == Some(&stand.uid));
+        let request = self.requests.values().find(|owned| owned.owner == wish.uid);
+        let has_phase = |phase| request.is_some_and(|request| request.phase == Some(phase));
+        let is_true = match (wish.phase, wish.reason.as_str()) {
+            (Some(ClusterPhase::Ready), _) => own.is_some_and(|own| {
+                own.fits(wish)
+                    && own.has.administrators == wish.asks.administrators
+                    && own.has.disk == wish.asks.disk
+            }),
+            (Some(ClusterPhase::Failed), "ShootMissing") => own.is_none() && wish.shoot_uid.is_some(),
+            (Some(ClusterPhase::Failed), "ShootTaken") => own.is_none() && stand.is_some(),
+            (Some(ClusterPhase::Failed), "ShootFailed") => own.is_some_and(|own| own.stage == Stage::GivenUp),
+            (Some(ClusterPhase::Failed), "OtherAccount") => {
+                let got = request.and_then(|request| request.account.as_ref());
+                own.is_some_and(|own| own.account.as_ref() != got)
+            }
+            (Some(ClusterPhase::Failed), "NoAccount") => {
+                request.is_some_and(|request| request.deleting) || has_phase(SubscriptionPhase::Denied)
+            }
+            (Some(ClusterPhase::Failed), "Invalid") => !wish.is_valid,
+            (Some(ClusterPhase::Waiting), _) => has_phase(SubscriptionPhase::Waiting),
+            _ => false,
+        };
+        let is_told = is_true && wish.observed == Some(wish.generation);
+        (!is_told).then(|| Wrong::Untrue(name.to_owned(), wish.phase, wish.reason.clone()))
+    }
+
+    fn left_behind(&self) -> Vec<Wrong> {
+        let is_there = |owner: &String| self.clusters.values().any(|wish| wish.uid == *owner);
+        let mut found = Vec::new();
+        for owned in self.requests.values().filter(|owned| !is_there(&owned.owner)) {
+            found.push(Wrong::LeftBehind(format!("request {}", owned.name)));
+        }
+        for (name, stand) in self.shoots.iter().filter(|(_, stand)| stand.request.is_some()) {
+            if !self.clusters.values().any(|wish| wish.shoot_uid.as_ref() == Some(&stand.uid)) {
+                found.push(Wrong::LeftBehind(format!("Shoot {name}")));
+            }
+        }
+        for (name, owner) in &self.maps {
+            if !is_there(owner) {
+                found.push(Wrong::LeftBehind(format!("ConfigMap {name}")));
+            }
+        }
+        found
+    }
+}
+
+impl Stand {
+    /// Whether it is what is asked for, works and is healthy.
+    fn fits(&self, wish: &Wish) -> bool {
+        self.stage == Stage::Done
+            && self.healthy
+            && !self.deleting
+            && self.has.pools == wish.asks.pools
+            && self.has.clients == wish.asks.clients
+    }
+}
+
+/// A Shoot is made once, and again only if somebody says so.
+fn created(name: &str, wish: Option<(&String, &Wish)>) -> Vec<Wrong> {
+    match wish {
+        None => vec![Wrong::MadeForNobody(name.to_owned())],
+        Some((cluster, wish)) if wish.shoot_uid.is_some() && !wish.may_recreate => {
+            vec![Wrong::MadeAgain(name.to_owned(), cluster.clone())]
+        }
+        Some(_) => Vec::new(),
+    }
+}

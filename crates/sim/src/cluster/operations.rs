@@ -1,0 +1,53 @@
+//! What the cluster operator does, and the states that matter to it.
+
+use crate::stage::coverage::{ANY, Operation, Sort, operation};
+
+/// How far Gardener is with the Shoot.
+const STAGE: &[&str] = &["working", "done", "given up"];
+
+pub(crate) const OPERATIONS: [Operation; 36] = [
+    operation("hold", Sort::Write, ANY),
+    operation("ask", Sort::Write, ANY),
+    operation("map", Sort::Write, ANY),
+    // Once for a Cluster, and again where somebody said so.
+    operation("create shoot", Sort::Write, &["first", "again"]),
+    operation("update shoot", Sort::Write, STAGE),
+    operation("retry", Sort::Write, &["given up"]),
+    operation(
+        "cluster status",
+        Sort::Write,
+        &["Pending", "Waiting", "Creating", "Ready", "Updating", "Unhealthy", "Failed", "Deleting"],
+    ),
+    operation("cluster event", Sort::Write, ANY),
+    operation("unmark", Sort::Write, ANY),
+    operation("grant", Sort::Write, ANY),
+    operation("revoke", Sort::Write, ANY),
+    operation("confirm deletion", Sort::Write, STAGE),
+    operation("delete shoot", Sort::Write, STAGE),
+    operation("remove map", Sort::Write, ANY),
+    operation("give back", Sort::Write, ANY),
+    operation("let request go", Sort::Write, ANY),
+    operation("let go", Sort::Write, ANY),
+    operation("cluster lease", Sort::Write, ANY),
+    operation("admin kubeconfig", Sort::Read, ANY),
+    operation("look for grants", Sort::Read, ANY),
+    operation("read grant", Sort::Read, ANY),
+    operation("read shoot", Sort::Read, STAGE_OR_NONE),
+    operation("read account", Sort::Read, ANY),
+    operation("read own request", Sort::Read, ANY),
+    operation("read cluster", Sort::Read, ANY),
+    operation("look for own shoot", Sort::Read, ANY),
+    operation("look for maps", Sort::Read, ANY),
+    operation("read cluster lease", Sort::Read, ANY),
+    operation("list clusters", Sort::List, ANY),
+    operation("list own requests", Sort::List, ANY),
+    operation("list own shoots", Sort::List, ANY),
+    operation("list profiles", Sort::List, ANY),
+    operation("watch clusters", Sort::Watch, ANY),
+    operation("watch own requests", Sort::Watch, ANY),
+    operation("watch own shoots", Sort::Watch, ANY),
+    operation("watch profiles", Sort::Watch, ANY),
+];
+
+/// The same, or there is none.
+const STAGE_OR_NONE: &[&str] = &["none", "working", "done", "given up"];

@@ -1,0 +1,122 @@
+//! What a call of an operator is.
+
+use crate::{cluster::call as cluster, subscription::call as subscription};
+use http::{Method, Uri};
+use serde_json::Value;
+
+/// The two servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    Garden,
+    ControlPlane,
+    /// Inside a Shoot.
+    Shoot,
+}
+
+/// Whose call it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Role {
+    Subscription,
+    Cluster,
+}
+
+/// A call, taken apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) side: Side,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    /// What it is in the claim protocol.
+    pub(crate) operation: &'static str,
+    /// The kind of object, by its plural.
+    pub(crate) plural: String,
+    /// Its name; empty for many.
+    pub(crate) name: String,
+    /// The phase that is published.
+    pub(crate) phase: Option<String>,
+}
+
+impl Call {
+    pub(crate) fn read(side: Side, method: &Method, uri: &Uri, body: &[u8]) -> Self {
+        Self::read_as(Role::Subscription, side, method, uri, body)
+    }
+
+    pub(crate) fn read_as(role: Role, side: Side, method: &Method, uri: &Uri, body: &[u8]) -> Self {
+        let path = uri.path();
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        // `api/v1/…` or `apis/group/version/…`, then `namespaces/ns/`.
+        let skip = if parts.first() == Some(&"api") { 2 } else { 3 };
+        let rest = parts.get(skip..).unwrap_or_default();
+        let rest = if rest.first() == Some(&"namespaces") && rest.len() > 2 { &rest[2..] } else { rest };
+        let plural = rest.first().copied().unwrap_or_default().to_owned();
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let named = rest.get(1).copied().unwrap_or_default();
+        let name = match body["metadata"]["name"].as_str() {
+            Some(name) if named.is_empty() => name.to_owned(),
+            _ => named.to_owned(),
+        };
+        let query = uri.query().unwrap_or_default();
+        let status = rest.get(2) == Some(&"status");
+        let operation = match (role, method) {
+            (Role::Subscription, &Method::GET) => subscription::reading(&plural, &name, query),
+            (Role::Subscription, _) => subscription::writing(&plural, status, &body),
+            (Role::Cluster, &Method::GET) => cluster::reading(&plural, &name, query),
+            (Role::Cluster, _) => cluster::writing(method, &plural, rest.get(2).copied(), &body),
+        };
+        let phase = body["status"]["phase"].as_str().filter(|_| status).map(str::to_owned);
+        Self { side, method: method.clone(), path: path.to_owned(), operation, plural, name, phase }
+    }
+
+    pub(crate) fn is_write(&self) -> bool {
+        self.method != Method::GET && self.operation != cluster::ADMIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(method: Method, uri: &str, body: &str) -> (&'static str, String) {
+        let call = Call::read(Side::Garden, &method, &uri.parse().unwrap(), body.as_bytes());
+        (call.operation, call.name)
+    }
+
+    #[test]
+    fn calls_have_names() {
+        let requests = "/apis/control-plane.kyma-project.io/v1alpha1/namespaces/default/subscriptionrequests";
+        let bindings = "/apis/security.gardener.cloud/v1alpha1/namespaces/garden-kyma/credentialsbindings";
+        let shoots = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-kyma/shoots";
+        for (method, uri, body, expected, name) in [
+            (Method::GET, format!("{requests}?limit=500"), "", "list requests", ""),
+            (Method::GET, format!("{requests}?&watch=true&resourceVersion=1"), "", "watch requests", ""),
+            (Method::GET, format!("{shoots}?&limit=1"), "", "newest shoot", ""),
+            (Method::GET, format!("{shoots}?&limit=500"), "", "list shoots", ""),
+            (Method::GET, format!("{shoots}?&labelSelector=a%3Db&limit=1"), "", "look for shoot", ""),
+            (Method::GET, format!("{bindings}/a1"), "", "read entry", "a1"),
+            (
+                Method::PATCH,
+                format!("{bindings}/a1"),
+                r#"{"metadata":{"labels":{"tenantName":"t"}}}"#,
+                "tenant label",
+                "a1",
+            ),
+            (Method::PATCH, format!("{requests}/r/status"), r#"{"status":{}}"#, "publish", "r"),
+            (
+                Method::PATCH,
+                format!("{requests}/r"),
+                r#"{"metadata":{"finalizers":[]}}"#,
+                "finalizer off",
+                "r",
+            ),
+            (
+                Method::POST,
+                "/apis/coordination.k8s.io/v1/namespaces/default/leases".to_owned(),
+                r#"{"metadata":{"name":"l"}}"#,
+                "lease",
+                "l",
+            ),
+        ] {
+            assert_eq!(operation(method, &uri, body), (expected, name.to_owned()), "{uri}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Operators under faults: their own code, two replicas of each, on embedded servers and one ledger, from one seed.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `play` | what is simulated |
+//! | `dice`, `rates` | chance, and how often what goes wrong |
+//! | `script` | a run as text, to be read and run again |
+//! | `world` | servers and ledger |
+//! | `wire`, `call` | what stands between an operator and the world, and what its calls are |
+//! | `eyes` | what the oracles of `allotment_core::check` see |
+//! | `run` | one run: faults, then calm, then a resync that must write nothing |
+//! | `coverage` | what was tried |
+//! | `sweep`, `enumerate`, `shrink` | many seeds; a crash at every write; a failing run made small |
+
+pub(crate) mod call;
+pub(crate) mod coverage;
+pub(crate) mod dice;
+mod enumerate;
+mod eyes;
+mod play;
+pub(crate) mod rates;
+mod run;
+pub(crate) mod script;
+mod shrink;
+mod sweep;
+pub(crate) mod wire;
+pub(crate) mod world;
+
+pub use coverage::{Cell, Coverage};
+pub use enumerate::{Enumerated, enumerate};
+pub use play::Play;
+pub use run::{Run, run_planted, run_script, run_seed};
+pub use script::{Action, Harm, Options, Script, ScriptError, Spot, Want};
+pub use shrink::{Shrunk, shrink};
+pub use sweep::{Seeds, Sweep, sweep};
+pub use world::SimError;

@@ -1,0 +1,46 @@
+//! What is simulated.
+
+use super::{coverage::Operation, rates::Rates, script::Script};
+use crate::{cluster, subscription};
+
+/// What is simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Play {
+    /// Requests for accounts, and people who make Shoots for them.
+    #[default]
+    Subscription,
+    /// Clusters: an operator makes requests and Shoots for them.
+    Cluster,
+}
+
+impl Play {
+    /// Everything that a seed draws.
+    pub(crate) fn drawn(self, seed: u64) -> (Script, Rates) {
+        match self {
+            Self::Subscription => subscription::swarm::drawn(seed),
+            Self::Cluster => cluster::swarm::drawn(seed),
+        }
+    }
+
+    /// What is played with a crash at every write.
+    pub fn scenario(self) -> Script {
+        match self {
+            Self::Subscription => subscription::scenario::scenario(),
+            Self::Cluster => cluster::scenario::scenario(),
+        }
+    }
+
+    /// Whether an operation is one of its operator's, or of nobody that we know.
+    pub(crate) fn is_about(self, operation: &str) -> bool {
+        let does = |play: Self| play.operations().iter().any(|known| known.name == operation);
+        does(self) || ![Self::Subscription, Self::Cluster].into_iter().any(does)
+    }
+
+    /// What its operator does.
+    pub(crate) fn operations(self) -> &'static [Operation] {
+        match self {
+            Self::Subscription => &subscription::operations::OPERATIONS,
+            Self::Cluster => &cluster::operations::OPERATIONS,
+        }
+    }
+}
