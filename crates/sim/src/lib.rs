@@ -8,7 +8,9 @@
 //! | [`stage`] | operators under faults: worlds, faults, oracles, the shrinker |
 //! | [`subscription`] | what is particular about the subscription operator |
 //! | [`cluster`] | what is particular about the cluster operator |
+//! | [`access`] | what is particular about the kubeconfig operator |
 
+pub mod access;
 pub mod bench;
 pub mod cluster;
 pub mod meter;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 use allotment_operator::planted::Planted;
-use allotment_sim::stage::{Play, Run, Script, Seeds, enumerate, run_script, run_seed, shrink, sweep};
+use allotment_sim::stage::{Play, Run, Script, Seeds, enumerate, run_script, run_seed, sweep};
 
 fn fine(run: &Run) {
     let seed = run.script.options.seed;
@@ -36,65 +36,4 @@ fn a_crash_at_a_write_loses_and_leaks_nothing() {
     let result = enumerate(Play::Cluster, 6, |_, _| ()).unwrap();
     result.failed.iter().for_each(fine);
     assert!(result.writes > 100, "{}", result.writes);
-}
-
-/// What the table in docs/simulation.md says, found anew: `cargo test --release -p allotment-sim --test cluster -- --ignored
-/// --nocapture`.
-#[test]
-#[ignore = "takes minutes"]
-#[allow(clippy::print_stdout, reason = "it is there to be read")]
-fn first_seeds_of_planted_faults() {
-    for fault in Planted::OF_CLUSTERS {
-        let sum = sweep(seeds(1, 500, Some(fault)), |_| ()).unwrap();
-        let (seed, run) = sum.failed.first().unwrap_or_else(|| panic!("{fault:?} is not found"));
-        let shrunk = shrink(run, 2000).unwrap();
-        let (before, after, (at, violation)) = (shrunk.before, shrunk.after, &shrunk.run.violations[0]);
-        println!(
-            "{fault:?}: seed {seed}, {before} to {after}, at {at} ms: {violation}\n{}",
-            shrunk.run.script
-        );
-    }
-}
-
-/// As `allotment sim cluster` does it: `FIRST=1 COUNT=2000`.
-#[test]
-#[ignore = "takes minutes"]
-#[allow(clippy::print_stdout, reason = "it is there to be read")]
-fn many_seeds() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let started = std::time::Instant::now();
-    let most_failures = usize::try_from(number("FAILURES").unwrap_or(5)).unwrap();
-    let wanted =
-        Seeds { most_failures, ..seeds(number("FIRST").unwrap_or(1), number("COUNT").unwrap_or(100), None) };
-    let sum = sweep(wanted, |_| ()).unwrap();
-    for (seed, run) in &sum.failed {
-        let shrunk = shrink(run, 150).unwrap();
-        println!(
-            "# {seed} {:?}",
-            run.violations.iter().map(|(at, it)| format!("{at}: {it}")).collect::<Vec<_>>()
-        );
-        println!("{}", shrunk.run.script);
-    }
-    for cell in sum.coverage.empty(Play::Cluster).iter().chain(&sum.coverage.surprising(Play::Cluster)) {
-        println!("{} {} {} {}", cell.operation, cell.state, cell.fault, cell.count);
-    }
-    println!(
-        "{} seeds {} calls {} writes {} faults {} ms {:?}",
-        sum.seeds,
-        sum.calls,
-        sum.writes,
-        sum.faults,
-        sum.millis,
-        started.elapsed()
-    );
-}
-
-/// A script from a file, with its trace: `SCRIPT=failing.txt`.
-#[test]
-#[ignore = "for people"]
-#[allow(clippy::print_stdout, reason = "it is there to be read")]
-fn one_script() {
-    let text = std::fs::read_to_string(std::env::var("SCRIPT").unwrap()).unwrap();
-    let run = run_script(&text.parse().unwrap(), true).unwrap();
-    run.lines.iter().for_each(|line| println!("{line}"));
 }

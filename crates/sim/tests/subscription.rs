@@ -2,9 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 use allotment_operator::planted::Planted;
-use allotment_sim::stage::{
-    Play, Run, Script, Seeds, enumerate, run_planted, run_script, run_seed, shrink, sweep,
-};
+use allotment_sim::stage::{Play, Run, Script, enumerate, run_planted, run_script, run_seed, shrink};
 
 fn fine(run: &Run) {
     let seed = run.script.options.seed;
@@ -104,30 +102,4 @@ fn a_failing_run_is_made_small() {
     let shrunk = shrink(&failing, 40).unwrap();
     assert!(shrunk.after < shrunk.before / 2, "{} of {}", shrunk.after, shrunk.before);
     assert!(!shrunk.run.violations.is_empty() && !shrunk.run.lines.is_empty());
-}
-
-/// What the table in docs/simulation.md says, found anew: `cargo test --release -p allotment-sim --test subscription --
-/// --ignored --nocapture`.
-#[test]
-#[ignore = "takes minutes"]
-#[allow(clippy::print_stdout, reason = "it is there to be read")]
-fn first_seeds_of_planted_faults() {
-    for fault in Planted::ALL {
-        let seeds = Seeds {
-            play: Play::Subscription,
-            first: 1,
-            count: 500,
-            most_failures: 1,
-            jobs: None,
-            planted: Some(fault),
-        };
-        let sum = sweep(seeds, |_| ()).unwrap();
-        let (seed, run) = sum.failed.first().unwrap_or_else(|| panic!("{fault:?} is not found"));
-        let shrunk = shrink(run, 2000).unwrap();
-        let (before, after, (at, violation)) = (shrunk.before, shrunk.after, &shrunk.run.violations[0]);
-        println!(
-            "{fault:?}: seed {seed}, {before} to {after}, at {at} ms: {violation}\n{}",
-            shrunk.run.script
-        );
-    }
 }

@@ -26,6 +26,15 @@ pub(crate) enum SimCommand {
         allotment sim cluster --enumerate\n  \
         allotment sim cluster --script failing.txt --trace")]
     Cluster(SimArgs),
+    /// Two kubeconfig operators beside all of that, and people who ask for access, rotate and revoke it
+    ///
+    /// In the end no cluster may hold a grant that nobody asks for, and nothing that is called revoked may be valid, ever.
+    /// Exits with 1 if anything was found.
+    #[command(after_help = "Examples:\n  \
+        allotment sim access --seeds 2000\n  \
+        allotment sim access --seed 17 --trace\n  \
+        allotment sim access --enumerate")]
+    Access(SimArgs),
 }
 
 /// What is run.

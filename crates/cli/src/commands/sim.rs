@@ -48,6 +48,7 @@ pub(crate) fn run(command: SimCommand) -> Result<ExitCode> {
     let (play, how) = match command {
         SimCommand::Subscription(how) => (Play::Subscription, how),
         SimCommand::Cluster(how) => (Play::Cluster, how),
+        SimCommand::Access(how) => (Play::Access, how),
     };
     let SimArgs { seeds, seed, jobs, enumerate, script, trace, output } = how;
     match (script, enumerate, seed) {

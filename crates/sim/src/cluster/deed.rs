@@ -74,6 +74,15 @@ pub enum Deed {
         /// In gibibytes.
         disk: u64,
     },
+    /// Somebody does something about access to a Cluster.
+    Access {
+        /// The KubeconfigRequest.
+        access: String,
+        /// Of which Cluster.
+        cluster: String,
+        /// What.
+        what: Favour,
+    },
     /// Gardener has trouble with a Shoot from now on.
     Trouble {
         /// Of which Cluster.
@@ -103,6 +112,20 @@ pub enum Change {
     NoAdministrators,
     Version,
     OldVersion,
+}
+
+/// What is done about access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "their names say it")]
+pub enum Favour {
+    Ask,
+    Narrow,
+    Widen,
+    Rotate,
+    Revoke,
+    Restore,
+    Drop,
 }
 
 /// An annotation on a Cluster.

@@ -20,4 +20,4 @@ pub(crate) mod scenario;
 pub(crate) mod staff;
 pub(crate) mod swarm;
 
-pub use deed::{Change, Deed, Mark, Trouble};
+pub use deed::{Change, Deed, Favour, Mark, Trouble};

@@ -6,6 +6,7 @@ use super::{
     staff,
 };
 use crate::{
+    access,
     stage::{
         call::Side,
         world::{By, World, path_of},
@@ -58,6 +59,7 @@ pub(crate) fn act(world: &World, deed: &Deed) {
             world.act(By::Meddler, Method::PATCH, path, Some(&without));
         }),
         Deed::Configure { disk } => configure(world, *disk),
+        Deed::Access { access, cluster, what } => access::people::act(world, access, cluster, *what),
         Deed::Trouble { cluster, what } => {
             let name = world.state().eyes.fleet.clusters.get(cluster).map(|wish| wish.shoot_name.clone());
             if let Some(name) = name {

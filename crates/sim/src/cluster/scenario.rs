@@ -21,6 +21,7 @@ pub(crate) fn scenario() -> Script {
         same_name: false,
         calm: 100_000,
         clusters: 2,
+        accesses: 0,
         step: 500,
         pace: 60,
     };

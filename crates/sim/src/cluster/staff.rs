@@ -32,7 +32,7 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
             let Key::Shoot { uid, .. } = key else {
                 return Err(ConnectError("nobody brings a cluster along".to_owned()));
             };
-            Ok(Client::new(Wire::into_shoot(&world, replica, uid), NAMESPACE))
+            Ok(Client::new(Wire::into_shoot(&world, Role::Cluster, replica, uid), NAMESPACE))
         })
     });
     let targets = Targets::new(target::Parts {

@@ -33,6 +33,7 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         same_name: dice.happens(500),
         calm: dice.between(60, 180) * 1000,
         clusters: dice.between(1, 5),
+        accesses: 0,
         step: dice.pick(&[0, 300, 1000, 3000]).unwrap_or(300),
         pace: dice.pick(&[2, 10, 600]).unwrap_or(10),
     }

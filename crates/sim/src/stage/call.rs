@@ -1,6 +1,6 @@
 //! What a call of an operator is.
 
-use crate::{cluster::call as cluster, subscription::call as subscription};
+use crate::{access::call as access, cluster::call as cluster, subscription::call as subscription};
 use http::{Method, Uri};
 use serde_json::Value;
 
@@ -18,6 +18,7 @@ pub(crate) enum Side {
 pub(crate) enum Role {
     Subscription,
     Cluster,
+    Kubeconfig,
 }
 
 /// A call, taken apart.
@@ -62,6 +63,8 @@ impl Call {
             (Role::Subscription, _) => subscription::writing(&plural, status, &body),
             (Role::Cluster, &Method::GET) => cluster::reading(&plural, &name, query),
             (Role::Cluster, _) => cluster::writing(method, &plural, rest.get(2).copied(), &body),
+            (Role::Kubeconfig, &Method::GET) => access::reading(&plural, &name, query),
+            (Role::Kubeconfig, _) => access::writing(method, &plural, rest.get(2).copied(), &body),
         };
         let phase = body["status"]["phase"].as_str().filter(|_| status).map(str::to_owned);
         Self { side, method: method.clone(), path: path.to_owned(), operation, plural, name, phase }

@@ -1,7 +1,7 @@
 //! What is simulated.
 
 use super::{coverage::Operation, rates::Rates, script::Script};
-use crate::{cluster, subscription};
+use crate::{access, cluster, subscription};
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum Play {
     Subscription,
     /// Clusters: an operator makes requests and Shoots for them.
     Cluster,
+    /// Kubeconfigs of Clusters.
+    Access,
 }
 
 impl Play {
@@ -19,6 +21,7 @@ impl Play {
         match self {
             Self::Subscription => subscription::swarm::drawn(seed),
             Self::Cluster => cluster::swarm::drawn(seed),
+            Self::Access => access::swarm::drawn(seed),
         }
     }
 
@@ -27,13 +30,14 @@ impl Play {
         match self {
             Self::Subscription => subscription::scenario::scenario(),
             Self::Cluster => cluster::scenario::scenario(),
+            Self::Access => access::scenario::scenario(),
         }
     }
 
     /// Whether an operation is one of its operator's, or of nobody that we know.
     pub(crate) fn is_about(self, operation: &str) -> bool {
         let does = |play: Self| play.operations().iter().any(|known| known.name == operation);
-        does(self) || ![Self::Subscription, Self::Cluster].into_iter().any(does)
+        does(self) || ![Self::Subscription, Self::Cluster, Self::Access].into_iter().any(does)
     }
 
     /// What its operator does.
@@ -41,6 +45,7 @@ impl Play {
         match self {
             Self::Subscription => &subscription::operations::OPERATIONS,
             Self::Cluster => &cluster::operations::OPERATIONS,
+            Self::Access => &access::operations::OPERATIONS,
         }
     }
 }

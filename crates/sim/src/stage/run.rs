@@ -10,19 +10,20 @@ use super::{
     world::{Faults, GARDEN, NAMESPACE, SimError, World},
 };
 use crate::{
+    access,
     cluster::{garden, staff},
     subscription::people::People,
 };
 use allotment_api::kyma::BindingKind;
 use allotment_core::{check::Violation, pool::LabelKeys};
 use allotment_operator::{
-    cluster,
+    cluster, kubeconfig,
     metrics::Metrics,
     planted::Planted,
     runtime::clock::Clock,
     subscription::{Operator, Parts, Settings},
 };
-use futures::future::{poll_fn, select};
+use futures::future::{pending, poll_fn, select};
 use kube::Client;
 use std::{
     cell::RefCell,
@@ -241,6 +242,10 @@ fn at_rest(world: &World) -> Vec<Violation> {
     if world.options.clusters > 0 {
         violations.extend(state.eyes.fleet.at_rest().into_iter().map(Violation::from));
     }
+    drop(state);
+    if world.options.accesses > 0 {
+        violations.extend(world.grants_at_rest());
+    }
     violations
 }
 
@@ -252,6 +257,8 @@ struct Replica {
     operator: Option<Operator>,
     /// The one for Clusters, in the same process.
     second: Option<cluster::Operator>,
+    /// The one for kubeconfigs, in the same process.
+    third: Option<kubeconfig::Operator>,
     /// How often the configuration had changed when it was last told.
     configured: u64,
     life: Option<Pin<Box<dyn Future<Output = ()>>>>,
@@ -261,7 +268,16 @@ struct Replica {
 
 impl Replica {
     fn new(index: usize) -> Self {
-        Self { index, starts: 0, operator: None, second: None, configured: 0, life: None, rest: None }
+        Self {
+            index,
+            starts: 0,
+            operator: None,
+            second: None,
+            third: None,
+            configured: 0,
+            life: None,
+            rest: None,
+        }
     }
 
     fn pause(&mut self, world: &World, time: u64) {
@@ -311,11 +327,20 @@ impl Replica {
         self.life = Some(if world.options.clusters == 0 {
             Box::pin(async move { operator.run().await })
         } else {
-            let second = staff::start(world, replica, identity);
+            let second = staff::start(world, replica, identity.clone());
+            let third = (world.options.accesses > 0).then(|| access::staff::start(world, replica, identity));
+            self.third.clone_from(&third);
             (self.second, self.configured) = (Some(second.clone()), world.state().configured);
             Box::pin(async move {
                 // One of them ends only with the process.
-                select(Box::pin(operator.run()), Box::pin(second.run())).await;
+                let third = async {
+                    match third {
+                        Some(third) => third.run().await,
+                        None => pending().await,
+                    }
+                };
+                let others = select(Box::pin(second.run()), Box::pin(third));
+                select(Box::pin(operator.run()), others).await;
             })
         });
     }
@@ -337,6 +362,7 @@ impl Replica {
         self.life = None;
         self.operator = None;
         self.second = None;
+        self.third = None;
         world.state().crashed[self.index] = false;
         let who = self.index.to_string();
         let wait = dice_for(world.options.seed, &["start", &who], self.starts).between(100, 20_000);
@@ -349,6 +375,9 @@ impl Replica {
         }
         if let Some(second) = &self.second {
             second.resync();
+        }
+        if let Some(third) = &self.third {
+            third.resync();
         }
     }
 }

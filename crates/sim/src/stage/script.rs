@@ -49,6 +49,9 @@ pub struct Options {
     /// Whether Clusters are looked after, too, and Shoots by a gardenlet.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub clusters: u64,
+    /// How many KubeconfigRequests of a Cluster are made, at most.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub accesses: u64,
     /// How long a step of the gardenlet takes, in milliseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub step: u64,

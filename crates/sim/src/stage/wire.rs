@@ -55,16 +55,9 @@ impl Wire {
     }
 
     /// Into the Shoot with this UID.
-    pub(crate) fn into_shoot(world: &Arc<World>, replica: usize, uid: String) -> Self {
+    pub(crate) fn into_shoot(world: &Arc<World>, role: Role, replica: usize, uid: String) -> Self {
         let server = world.grounds.server(world, &uid);
-        Self {
-            world: world.clone(),
-            server,
-            side: Side::Shoot,
-            role: Role::Cluster,
-            replica,
-            shoot: Some(uid),
-        }
+        Self { world: world.clone(), server, side: Side::Shoot, role, replica, shoot: Some(uid) }
     }
 }
 

@@ -8,7 +8,10 @@ use super::{
     rates::{Kind, Rates, account_names},
     script::{Harm, Options, Spot},
 };
-use crate::cluster::{garden::Grounds, staff};
+use crate::{
+    access::grants::Issued,
+    cluster::{garden::Grounds, staff},
+};
 use allotment_api::crds;
 use allotment_apiserver::{
     ApiServer,
@@ -138,6 +141,8 @@ pub(crate) struct State {
     pub(crate) configured: u64,
     /// Clusters, by UID, whose finalizers somebody took off.
     pub(crate) loosened: BTreeSet<String>,
+    /// Every token that was ever published.
+    pub(crate) issued: Issued,
     /// The size of disks that it says.
     pub(crate) disk: u64,
     faults: Faults,
@@ -192,6 +197,7 @@ impl World {
             configured: 0,
             loosened: BTreeSet::new(),
             disk: staff::DISK,
+            issued: Issued::default(),
             faults,
             counts: BTreeMap::new(),
         };
@@ -253,7 +259,8 @@ impl World {
         state.calls += 1;
         let is_write = matches!(kind, Kind::Write | Kind::Commit)
             && operation != "lease"
-            && operation != "cluster lease";
+            && operation != "cluster lease"
+            && operation != "kubeconfig lease";
         let count = |state: &mut State, replica, operation| {
             let count = state.counts.entry((replica, operation)).or_default();
             *count += 1;
@@ -306,6 +313,10 @@ impl World {
         let object = (code == 200).then_some(&object);
         let fleet = self.see_fleet(call, by, object);
         self.found(fleet);
+        if call.plural == "kubeconfigrequests" {
+            let access = self.see_access(object);
+            self.found(access);
+        }
         let mut state = self.state();
         let mut violations = Vec::new();
         if call.plural == "credentialsbindings" {
@@ -399,7 +410,9 @@ impl World {
         must(Side::Garden, "/apis/core.gardener.cloud/v1beta1/projects", &project)?;
         let is_ours = |crd: &Value| {
             let plural = crd["spec"]["names"]["plural"].as_str();
-            plural == Some("subscriptionrequests") || (self.options.clusters > 0 && is_cluster(crd))
+            plural == Some("subscriptionrequests")
+                || (self.options.clusters > 0 && is_cluster(crd))
+                || (self.options.accesses > 0 && plural == Some("kubeconfigrequests"))
         };
         for crd in crds::all().iter().map(|crd| json!(crd)).filter(is_ours) {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -448,7 +461,7 @@ pub(crate) fn path_of(plural: &str, name: &str) -> Option<String> {
         "credentialsbindings" => {
             format!("/apis/security.gardener.cloud/v1alpha1/namespaces/{GARDEN}/{plural}/{name}")
         }
-        "clusters" => {
+        "clusters" | "kubeconfigrequests" => {
             format!("/apis/operator.kyma-project.io/v1alpha1/namespaces/{NAMESPACE}/{plural}/{name}")
         }
         "configmaps" => format!("/api/v1/namespaces/{GARDEN}/{plural}/{name}"),

@@ -20,6 +20,7 @@ pub(crate) fn scenario() -> Script {
         same_name: false,
         calm: 90_000,
         clusters: 0,
+        accesses: 0,
         step: 0,
         pace: 0,
     };

@@ -34,6 +34,7 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         same_name: dice.happens(500),
         calm: dice.between(40, 150) * 1000,
         clusters: 0,
+        accesses: 0,
         step: 0,
         pace: 0,
     }

@@ -1,0 +1,44 @@
+//! What a call of the kubeconfig operator is.
+
+use crate::cluster::call::ADMIN;
+use allotment_api::names::finalizer;
+use http::Method;
+use serde_json::Value;
+
+pub(crate) fn reading(plural: &str, name: &str, query: &str) -> &'static str {
+    let watch = query.contains("watch=");
+    match (plural, name.is_empty()) {
+        ("leases", _) => "read kubeconfig lease",
+        ("kubeconfigrequests", true) if watch => "watch accesses",
+        ("kubeconfigrequests", true) => "list accesses",
+        ("kubeconfigrequests", false) => "read access",
+        ("clusters", _) if watch => "watch targets",
+        ("clusters", _) => "list targets",
+        ("shoots", _) if watch => "watch rotations",
+        ("shoots", _) => "list rotations",
+        ("secrets", _) => "look for tokens",
+        _ if watch => "watch other things",
+        _ => "look for parts",
+    }
+}
+
+pub(crate) fn writing(method: &Method, plural: &str, sub: Option<&str>, body: &Value) -> &'static str {
+    let deletes = *method == Method::DELETE;
+    match plural {
+        "leases" => "kubeconfig lease",
+        "events" => "kubeconfig event",
+        "kubeconfigrequests" if sub == Some("status") => "access status",
+        "kubeconfigrequests" => match body["metadata"]["finalizers"].as_array() {
+            Some(names) if names.iter().any(|name| name == finalizer::KUBECONFIG) => "hold access",
+            Some(_) => "let access go",
+            None => "unmark access",
+        },
+        "shoots" => ADMIN,
+        "serviceaccounts" if sub == Some("token") => "token",
+        "namespaces" => "make namespace",
+        "secrets" if deletes => "end token",
+        "secrets" => "bind token",
+        _ if deletes => "take part away",
+        _ => "make part",
+    }
+}

@@ -1,0 +1,26 @@
+//! What the kubeconfig operator does.
+
+use crate::stage::coverage::{ANY, Operation, Sort, operation};
+
+pub(crate) const OPERATIONS: [Operation; 20] = [
+    operation("hold access", Sort::Write, ANY),
+    operation("access status", Sort::Write, ANY),
+    operation("make namespace", Sort::Write, ANY),
+    operation("make part", Sort::Write, ANY),
+    operation("bind token", Sort::Write, ANY),
+    operation("token", Sort::Write, ANY),
+    operation("end token", Sort::Write, ANY),
+    operation("take part away", Sort::Write, ANY),
+    operation("unmark access", Sort::Write, ANY),
+    operation("let access go", Sort::Write, ANY),
+    operation("kubeconfig event", Sort::Write, ANY),
+    operation("kubeconfig lease", Sort::Write, ANY),
+    operation("read access", Sort::Read, ANY),
+    operation("look for tokens", Sort::Read, ANY),
+    operation("look for parts", Sort::Read, ANY),
+    operation("read kubeconfig lease", Sort::Read, ANY),
+    operation("list accesses", Sort::List, ANY),
+    operation("list targets", Sort::List, ANY),
+    operation("watch accesses", Sort::Watch, ANY),
+    operation("watch targets", Sort::Watch, ANY),
+];

@@ -1,0 +1,109 @@
+//! The kubeconfig operator, as the product puts it together.
+
+use crate::stage::{
+    call::{Role, Side},
+    wire::Wire,
+    world::{GARDEN, NAMESPACE, World},
+};
+use allotment_apiserver::server::Answer;
+use allotment_core::access::{Access, kubeconfig::Credentials};
+use allotment_operator::{
+    kubeconfig::{Operator, Parts, Policy, Settings},
+    metrics::Metrics,
+    runtime::clock::Clock,
+    target::{self, Connect, ConnectError, Key, Targets},
+};
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
+use http_body_util::{BodyExt, Full};
+use kube::{Client, client::Body};
+use secrecy::{ExposeSecret, SecretString};
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tower::{BoxError, Service};
+
+/// An operator that is about to start.
+pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Operator {
+    let client = |side| Client::new(Wire::new(world, side, Role::Kubeconfig, replica), NAMESPACE);
+    let (control_plane, garden) = (client(Side::ControlPlane), client(Side::Garden));
+    let clock = world.clone();
+    let (clock, metrics) = (Clock::new(move || clock.now()), Metrics::new());
+    let connected = world.clone();
+    let connect = Connect::new(move |key, given| {
+        let world = connected.clone();
+        Box::pin(async move {
+            let Key::Shoot { uid, .. } = key else {
+                return Err(ConnectError("nobody brings a cluster along".to_owned()));
+            };
+            Ok(match given.credentials {
+                Credentials::Token(token) => Client::new(Bearer { world, uid, token }, NAMESPACE),
+                Credentials::Certificate { .. } => {
+                    Client::new(Wire::into_shoot(&world, Role::Kubeconfig, replica, uid), NAMESPACE)
+                }
+            })
+        })
+    });
+    let targets = Targets::new(target::Parts {
+        garden: garden.clone(),
+        garden_namespace: GARDEN.to_owned(),
+        control_plane: control_plane.clone(),
+        clock: clock.clone(),
+        connect,
+        metrics: metrics.clone(),
+    });
+    Operator::new(Parts {
+        control_plane,
+        garden,
+        targets,
+        settings: Settings {
+            garden_namespace: GARDEN.to_owned(),
+            request_namespace: None,
+            lease_namespace: NAMESPACE.to_owned(),
+            identity,
+            workers: usize::try_from(world.options.workers).unwrap_or(1),
+        },
+        policy: Policy { access: Arc::new(Access::default()), cluster_namespace: String::new() },
+        clock,
+        metrics,
+    })
+}
+
+/// A Shoot, as somebody with a token sees it.
+#[derive(Clone)]
+struct Bearer {
+    world: Arc<World>,
+    uid: String,
+    token: SecretString,
+}
+
+impl Service<Request<Body>> for Bearer {
+    type Response = Response<Full<Bytes>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let Self { world, uid, token } = self.clone();
+        Box::pin(async move {
+            if !world.has_shoot(&uid) {
+                return Err("connection refused: the Shoot is gone".into());
+            }
+            let (mut parts, body) = request.into_parts();
+            let body = body.collect().await?.to_bytes();
+            let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()))?;
+            parts.headers.insert(AUTHORIZATION, bearer);
+            let (server, now) = (world.grounds.server(&world, &uid), world.now());
+            let request = Request::from_parts(parts, body);
+            let Answer::Now(reply) = server.with_server(|server| server.handle(request, None, now)) else {
+                return Err("nobody watches with a token".into());
+            };
+            Ok(Response::builder().status(reply.code).body(Full::new(reply.body))?)
+        })
+    }
+}
