@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (seed, run) = sum.failed.first().ok_or_else(|| format!("{fault:?} is not found"))?;
         let shrunk = shrink(run, SHRINKING)?;
         let (before, after) = (shrunk.before, shrunk.after);
-        for (at, violation) in shrunk.run.violations.first() {
+        if let Some((at, violation)) = shrunk.run.violations.first() {
             println!("{fault:?}: seed {seed}, {before} to {after}, at {at} ms: {violation}");
         }
         println!("{}", shrunk.run.script);
