@@ -283,7 +283,8 @@ impl Fleet {
             found.push(Wrong::LeftBehind(format!("request {}", owned.name)));
         }
         for (name, stand) in self.shoots.iter().filter(|(_, stand)| stand.request.is_some()) {
-            if !self.clusters.values().any(|wish| wish.shoot_uid.as_ref() == Some(&stand.uid)) {
+            let is_of = |wish: &Wish| wish.shoot_uid.as_ref() == Some(&stand.uid) || wish.shoot_name == *name;
+            if !self.clusters.values().any(is_of) {
                 found.push(Wrong::LeftBehind(format!("Shoot {name}")));
             }
         }

@@ -96,12 +96,10 @@ pub(crate) fn look(world: &World) -> bool {
             path_of("configmaps", name).map(|path| world.act(By::Other, Method::DELETE, &path, None));
         }
     }
-    // One that Gardener gave up deleting.
-    for (name, stand) in fleet.shoots.iter().filter(|(_, stand)| stand.deleting) {
-        if stand.stage == Stage::GivenUp && !is_wanted(name, stand) {
-            write_shoot(world, name, &json!({ "metadata": { "annotations": { OPERATION: "retry" } } }));
-            is_busy = true;
-        }
+    // What Gardener stumbled over is put right, and it is told so: the operator would take a quarter of an hour.
+    for (name, _) in fleet.shoots.iter().filter(|(_, stand)| stand.stage == Stage::GivenUp) {
+        write_shoot(world, name, &json!({ "metadata": { "annotations": { OPERATION: "retry" } } }));
+        is_busy = true;
     }
     is_busy
 }

@@ -93,7 +93,11 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
     }
     let ready = ask::verdict(request);
     let (waits_for, is_deleted) = (ready.message.clone(), request.metadata.deletion_timestamp.is_some());
-    draft.put(ready);
+    let used = shoot.map(|shoot| shoot.spec.credentials_binding_name.as_deref());
+    // A cluster that runs elsewhere has a condition of its own, and one that is set twice would change at every look.
+    if !(binding.is_some() && used.is_some_and(|used| used != binding)) {
+        draft.put(ready);
+    }
     draft.status.subscription = Some(SubscriptionStatus {
         name: request.metadata.name.clone().unwrap_or_default(),
         binding_name: binding.map(str::to_owned),
@@ -228,7 +232,8 @@ fn up_to_date(view: &View<'_>, draft: Draft, shoot: &Shoot) -> Decision {
 pub(super) fn given_up(view: &View<'_>, mut draft: Draft, shoot: &Shoot) -> Decision {
     let (_, codes) = reading::errors(shoot.status.as_ref());
     let retries = draft.status.retries.unwrap_or(0);
-    let Some(due) = retry::due(shoot, retry::class(&codes), retries) else { return rest(draft) };
+    let is_ending = shoot.metadata.deletion_timestamp.is_some();
+    let Some(due) = retry::due(shoot, retry::class(&codes, is_ending), retries) else { return rest(draft) };
     let wait = due.duration_since(view.now);
     if wait > SignedDuration::ZERO {
         return rest(draft).after(wait.unsigned_abs());

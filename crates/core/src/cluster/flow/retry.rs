@@ -14,11 +14,12 @@ pub(super) enum Class {
     Asked,
 }
 
-/// The worst of its codes decides. Gardener's own table says which of them it would retry by itself.
-pub(super) fn class(codes: &[String]) -> Class {
+/// The worst of its codes decides. Gardener's own table says which of them it would retry by itself. Nobody can ask for
+/// something else once it is to be deleted.
+pub(super) fn class(codes: &[String], is_ending: bool) -> Class {
     let is_any = |list: &[&str]| codes.iter().any(|code| list.contains(&code.as_str()));
     if is_any(&["ERR_CONFIGURATION_PROBLEM"]) {
-        Class::Asked
+        if is_ending { Class::Outside } else { Class::Asked }
     } else if is_any(&[
         "ERR_INFRA_UNAUTHENTICATED",
         "ERR_INFRA_UNAUTHORIZED",
@@ -52,11 +53,13 @@ mod tests {
 
     #[test]
     fn the_worst_code_decides() {
-        let of = |codes: &[&str]| class(&codes.iter().map(|code| (*code).to_owned()).collect::<Vec<_>>());
+        let of =
+            |codes: &[&str]| class(&codes.iter().map(|code| (*code).to_owned()).collect::<Vec<_>>(), false);
         assert_eq!(of(&[]), Class::Passing);
         assert_eq!(of(&["ERR_INFRA_RATE_LIMITS_EXCEEDED"]), Class::Passing);
         assert_eq!(of(&["ERR_INFRA_RATE_LIMITS_EXCEEDED", "ERR_INFRA_QUOTA_EXCEEDED"]), Class::Outside);
         assert_eq!(of(&["ERR_INFRA_UNAUTHORIZED", "ERR_CONFIGURATION_PROBLEM"]), Class::Asked);
+        assert_eq!(class(&["ERR_CONFIGURATION_PROBLEM".to_owned()], true), Class::Outside);
     }
 
     #[test]

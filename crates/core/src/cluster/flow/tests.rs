@@ -497,3 +497,13 @@ fn a_request_that_nobody_has_looked_at_is_pending() {
     world.request.as_mut().unwrap()["status"]["phase"] = json!(SubscriptionPhase::Pending);
     assert_eq!(world.rest().phase, Some(ClusterPhase::Pending));
 }
+
+#[test]
+fn a_cluster_in_another_account_says_so_once() {
+    let mut world = World::ready();
+    world.request.as_mut().unwrap()["status"]["gardenerSecretName"] = json!("account-2");
+    let status = world.rest();
+    assert_eq!(provisioned(&status).1, "OtherAccount");
+    world.now = "2026-01-02T00:00:00Z".parse().unwrap();
+    assert_eq!(world.rest(), status, "a second look writes nothing");
+}
