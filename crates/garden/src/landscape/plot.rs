@@ -8,7 +8,7 @@ use allotment_api::gardener::{
 use allotment_api::kyma::Provider;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
-    Api, Resource,
+    Api, Resource, ResourceExt,
     api::{PostParams, TypeMeta},
     config::Kubeconfig,
 };
@@ -136,6 +136,16 @@ impl Plot {
         eventually(&format!("CredentialsBinding {name}"), Duration::from_secs(20), || {
             let (api, binding) = (api.clone(), binding.clone());
             async move { create(api, binding).await.map_err(|error| error.to_string()) }
+        })
+        .await
+    }
+
+    /// Creates a Shoot. Gardener's API server learns of its account by watching, so it may need a moment.
+    pub async fn create_shoot(&self, shoot: &Shoot) -> Result<Shoot, PlotError> {
+        let api = self.shoots();
+        eventually(&format!("Shoot {}", shoot.name_any()), Duration::from_secs(20), || {
+            let api = api.clone();
+            async move { api.create(&PostParams::default(), shoot).await.map_err(|error| error.to_string()) }
         })
         .await
     }

@@ -277,7 +277,7 @@ impl Stage {
         }
         shoot["spec"]["credentialsBindingName"] = json!(binding);
         let shoot: Shoot = serde_json::from_value(shoot)?;
-        Ok(self.plot.shoots().create(&PostParams::default(), &shoot).await?)
+        Ok(self.plot.create_shoot(&shoot).await?)
     }
 
     pub async fn delete_shoot(&self, name: &str) -> Result<(), Fault> {

@@ -166,7 +166,7 @@ async fn create_shoot(plot: &Plot, name: &str) -> Result<Key, Fault> {
     shoot["metadata"] = json!({ "name": name, "namespace": plot.garden_namespace });
     shoot["spec"]["credentialsBindingName"] = json!("account");
     let shoot: Shoot = serde_json::from_value(shoot)?;
-    let shoot = plot.shoots().create(&PostParams::default(), &shoot).await?;
+    let shoot = plot.create_shoot(&shoot).await?;
     Ok(Key::shoot(name, shoot.uid().unwrap()))
 }
 
