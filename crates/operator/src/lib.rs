@@ -10,6 +10,7 @@
 //! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
 //! | [`subscription`] | SubscriptionRequests and the pool of accounts |
 //! | [`metrics`] | what is counted |
+//! | [`openmcp`] | the openMCP ClusterProvider for Gardener |
 //! | [`planted`] | faults that the simulation must find |
 //! | [`process`] | everything put together, as `allotment run` runs it |
 //! | [`server`] | health and metrics over HTTP |
@@ -21,6 +22,7 @@ pub mod config;
 pub mod kubeconfig;
 pub mod ledger;
 pub mod metrics;
+pub mod openmcp;
 pub mod planted;
 pub mod process;
 pub mod runtime;

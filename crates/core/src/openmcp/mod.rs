@@ -4,15 +4,21 @@
 //! | file | what is decided there |
 //! |---|---|
 //! | [`access`] | what an AccessRequest has inside a cluster |
+//! | [`cluster`] | what Shoot a Cluster becomes, and what is done next about it |
+//! | [`instance`] | which provider this is, and whose a profile is |
 //! | [`names`] | names that follow from other names, alike with upstream's |
 //! | [`profiles`] | which ClusterProfile a ProviderConfig makes, with which versions |
 //! | [`responsible`] | whose an AccessRequest is |
 //! | [`resolve`] | what the generic controller does about an AccessRequest |
 //! | [`schedule`] | which Cluster a ClusterRequest gets |
+//! | [`status`] | the general rules for conditions and phases |
 
 pub mod access;
+pub mod cluster;
+pub mod instance;
 pub mod names;
 pub mod profiles;
 pub mod resolve;
 pub mod responsible;
 pub mod schedule;
+pub mod status;

@@ -1,0 +1,201 @@
+//! From a Cluster to its Shoot.
+
+use super::index::{Index, Login, Place};
+use crate::target::{Key, Targets};
+use allotment_api::openmcp::{Cluster, gardener::names::Reason, names::Reason as CommonReason};
+use allotment_core::openmcp::{cluster::Record, instance::Instance};
+use kube::Client;
+use std::fmt;
+
+/// The way to a Shoot.
+#[derive(Clone)]
+pub struct Way {
+    /// The Landscape.
+    pub landscape: String,
+    /// The garden.
+    pub garden: Client,
+    /// The namespace of the project.
+    pub namespace: String,
+    /// The name of the Shoot.
+    pub shoot: String,
+    /// Which Shoot of that name.
+    pub uid: String,
+    /// The way into the Shoots of the project.
+    pub targets: Targets,
+}
+
+impl Way {
+    /// What [`Targets::reach`] wants to know.
+    pub fn key(&self) -> Key {
+        Key::shoot(&self.shoot, &self.uid)
+    }
+}
+
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { landscape, namespace, shoot, uid, .. } = self;
+        write!(f, "Way({landscape}/{namespace}/{shoot} {uid})")
+    }
+}
+
+/// Why there is no way to a Shoot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoWay {
+    /// This process has just started.
+    #[error("it is not known yet: this process has just started")]
+    NotYet,
+    /// There is no such ClusterProfile.
+    #[error("ClusterProfile {profile} is not there")]
+    NoProfile {
+        /// Which.
+        profile: String,
+    },
+    /// The profile is another provider's, or of another environment.
+    #[error("ClusterProfile {profile} is not ours")]
+    NotOurs {
+        /// Which.
+        profile: String,
+    },
+    /// There is no such ProviderConfig.
+    #[error("ProviderConfig {config} is not there")]
+    NoConfig {
+        /// Which.
+        config: String,
+    },
+    /// There is no such Landscape.
+    #[error("Landscape {landscape} is not there")]
+    NoLandscape {
+        /// Which.
+        landscape: String,
+    },
+    /// The login does not work.
+    #[error("Landscape {landscape} cannot be used: {because}")]
+    NoLogin {
+        /// Which.
+        landscape: String,
+        /// Why not.
+        because: String,
+    },
+    /// The project cannot be used with this login.
+    #[error("project {project} of Landscape {landscape} cannot be used: {because}")]
+    NoProject {
+        /// Of the project.
+        landscape: String,
+        /// Which.
+        project: String,
+        /// Why not.
+        because: String,
+    },
+    /// The Cluster has no Shoot yet.
+    #[error("the Cluster has no Shoot yet")]
+    NoShoot,
+}
+
+impl NoWay {
+    /// Whether it is a reason to wait: somebody will be told when it is over ([`super::Landscapes::changes`], or the Cluster
+    /// changes).
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::NotYet | Self::NoLogin { .. } | Self::NoShoot => true,
+            Self::NoProfile { .. }
+            | Self::NotOurs { .. }
+            | Self::NoConfig { .. }
+            | Self::NoLandscape { .. }
+            | Self::NoProject { .. } => false,
+        }
+    }
+
+    /// The reason in a condition.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::NotYet => CommonReason::InternalError.as_str(),
+            Self::NoProfile { .. } | Self::NotOurs { .. } | Self::NoConfig { .. } => {
+                Reason::UnknownProfile.as_str()
+            }
+            Self::NoLandscape { .. } | Self::NoLogin { .. } => Reason::UnknownLandscape.as_str(),
+            Self::NoProject { .. } => Reason::InvalidProject.as_str(),
+            Self::NoShoot => Reason::ShootNotFound.as_str(),
+        }
+    }
+}
+
+/// The way to the Shoot of a Cluster. A Shoot stays where its record says, also if the ProviderConfig has changed since.
+pub(super) fn find(index: &Index, instance: &Instance, cluster: &Cluster) -> Result<Way, NoWay> {
+    let record = Record::of(cluster);
+    let place = place_of(index, instance, cluster, record.as_ref())?;
+    let Some(Record { shoot, uid: Some(uid), .. }) = record else { return Err(NoWay::NoShoot) };
+    let Place { landscape, garden, namespace, targets } = place;
+    Ok(Way { landscape, garden, namespace, shoot, uid, targets })
+}
+
+/// Where the Shoot of a Cluster is, or is to be made.
+pub(super) fn place_of(
+    index: &Index,
+    instance: &Instance,
+    cluster: &Cluster,
+    record: Option<&Record>,
+) -> Result<Place, NoWay> {
+    if !index.is_listed() {
+        return Err(NoWay::NotYet);
+    }
+    let recorded = record.and_then(|record| Some((record.landscape.as_ref()?, &record.namespace)));
+    if let Some((landscape, namespace)) = recorded {
+        if !is_ours(index, instance, &cluster.spec.profile) {
+            return Err(NoWay::NotOurs { profile: cluster.spec.profile.clone() });
+        }
+        let login = login_of(index, landscape)?;
+        return place(index, landscape, &login, namespace);
+    }
+    let (landscape, project) = configured(index, instance, &cluster.spec.profile)?;
+    let login = login_of(index, &landscape)?;
+    let Some(namespace) = login.projects.get(&project) else {
+        let because = login.refused.get(&project).cloned();
+        let because = because.unwrap_or_else(|| "the login may not use it".to_owned());
+        return Err(NoWay::NoProject { landscape, project, because });
+    };
+    // Upstream keeps the namespace without the Landscape.
+    let namespace = record.map_or(namespace, |record| &record.namespace);
+    place(index, &landscape, &login, namespace)
+}
+
+/// Whether a profile is ours, also if it is gone: what it made has to be taken away.
+pub(super) fn is_ours(index: &Index, instance: &Instance, profile: &str) -> bool {
+    match index.profiles.get(&profile.to_owned()) {
+        Some(found) => instance.owns(found),
+        None => instance.would_own(profile),
+    }
+}
+
+/// The Landscape and the project that a profile leads to.
+fn configured(index: &Index, instance: &Instance, profile: &str) -> Result<(String, String), NoWay> {
+    let name = || profile.to_owned();
+    let found = index.profiles.get(&name()).ok_or_else(|| NoWay::NoProfile { profile: name() })?;
+    if !instance.owns(found) {
+        return Err(NoWay::NotOurs { profile: name() });
+    }
+    let config = &found.spec.provider_config_ref.name;
+    let spec = match index.configs.get(config) {
+        Some(config) if config.spec.provider_ref.name == instance.provider => &config.spec,
+        _ => return Err(NoWay::NoConfig { config: config.clone() }),
+    };
+    Ok((spec.landscape_ref.name.clone(), spec.project.clone()))
+}
+
+fn login_of(index: &Index, landscape: &str) -> Result<Login, NoWay> {
+    let name = || landscape.to_owned();
+    if index.landscapes.get(&name()).is_none() {
+        return Err(NoWay::NoLandscape { landscape: name() });
+    }
+    match index.logins.get(landscape) {
+        None => Err(NoWay::NotYet),
+        Some(Err(because)) => Err(NoWay::NoLogin { landscape: name(), because: because.clone() }),
+        Some(Ok(login)) => Ok(login.clone()),
+    }
+}
+
+fn place(index: &Index, landscape: &str, login: &Login, namespace: &str) -> Result<Place, NoWay> {
+    let key = (landscape.to_owned(), namespace.to_owned());
+    let targets = index.targets.get(&key).cloned().ok_or(NoWay::NotYet)?;
+    let (landscape, namespace) = key;
+    Ok(Place { landscape, garden: login.garden.clone(), namespace, targets })
+}

@@ -1,0 +1,79 @@
+//! The openMCP ClusterProvider for Gardener.
+//!
+//! | room | what is there |
+//! |---|---|
+//! | [`landscapes`] | the gardens that this process has logged in to, and the way from a Cluster to its Shoot |
+//! | [`lanes`] | a queue of work for each landscape, so that a bad one holds up no other |
+//!
+//! # How the controllers are put together
+//!
+//! Every controller is made from the same [`Parts`], has its own caches, its own queue and, where there are several replicas,
+//! its own Lease ([`Instance::lease_name`]). They share one thing: [`Landscapes`], which follows Landscapes, ProviderConfigs and
+//! ClusterProfiles, logs in, and writes nothing. It runs in every process, whichever controllers do.
+//!
+//! [`Landscapes::way_to`] leads from a Cluster to its Shoot, or says why there is no way: a [`NoWay`] that is
+//! [passing](NoWay::is_passing) is a reason to wait, and never one to take something back. It is told by
+//! [`Landscapes::changes`] when the answer may be another one.
+
+pub mod landscapes;
+pub mod lanes;
+
+pub use allotment_core::openmcp::instance::Instance;
+pub use landscapes::{Landscapes, NoWay, Way};
+
+use crate::{metrics::Metrics, runtime::clock::Clock};
+use kube::{Client, api::ObjectMeta};
+use std::fmt;
+
+/// What a controller is made of.
+#[derive(Clone)]
+pub struct Parts {
+    /// Where the kinds of the contract are.
+    pub platform: Client,
+    /// The gardens.
+    pub landscapes: Landscapes,
+    /// What does not change.
+    pub settings: Settings,
+    /// The time.
+    pub clock: Clock,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+/// What does not change while the process runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which provider this is.
+    pub instance: Instance,
+    /// Who this process is: another one in every replica.
+    pub identity: String,
+    /// Where Leases are; none: there is one replica only, and nobody to wait for.
+    pub lease_namespace: Option<String>,
+    /// The only namespace whose objects are looked at; none: all.
+    pub namespace: Option<String>,
+    /// How many objects are looked at at once, in each lane.
+    pub workers: usize,
+}
+
+/// An object of the platform, by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl ObjectName {
+    /// Of an object.
+    pub fn of(metadata: &ObjectMeta) -> Self {
+        let part = |part: &Option<String>| part.clone().unwrap_or_default();
+        Self { namespace: part(&metadata.namespace), name: part(&metadata.name) }
+    }
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
