@@ -146,6 +146,25 @@ impl RequestPhase {
     }
 }
 
+/// What the generic AccessRequest controller and the scheduler say about requests. Upstream's say nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequestCondition {
+    /// AccessRequest: its Cluster is found, and its provider knows of it.
+    Resolved,
+    /// ClusterRequest: it has a Cluster.
+    Scheduled,
+}
+
+impl RequestCondition {
+    /// The type as it stands in the condition.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Resolved => "Resolved",
+            Self::Scheduled => "Scheduled",
+        }
+    }
+}
+
 /// The reasons in conditions that every provider can give. The Gardener provider has some of
 /// [its own](super::gardener::names::Reason).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,6 +181,12 @@ pub enum Reason {
     WaitingForClusterRequest,
     /// The name of the Cluster is taken by another request.
     ClusterConflict,
+    /// The request is deleted, and its Cluster is not gone yet.
+    WaitingForClusterDeletion,
+    /// The provider's turn has come.
+    HandedOver,
+    /// A Cluster was found or made.
+    ClusterAssigned,
 }
 
 impl Reason {
@@ -174,6 +199,9 @@ impl Reason {
             Self::InternalError => "InternalError",
             Self::WaitingForClusterRequest => "WaitingForClusterRequest",
             Self::ClusterConflict => "ClusterConflict",
+            Self::WaitingForClusterDeletion => "WaitingForClusterDeletion",
+            Self::HandedOver => "HandedOver",
+            Self::ClusterAssigned => "ClusterAssigned",
         }
     }
 }

@@ -1,9 +1,16 @@
 //! What the generic controller does about an AccessRequest: find its Cluster and provider, and hand it over.
 
-use super::responsible::is_handed_over;
-use allotment_api::openmcp::{
-    AccessRequest, Cluster, ClusterProfile, ClusterRequest, ObjectReference,
-    names::{Operation, Reason, RequestPhase, annotation, label},
+use super::{
+    names::label_value,
+    responsible::{is_handed_over, phase_of},
+};
+use crate::condition::{self, Verdict as Said};
+use allotment_api::{
+    condition::ConditionStatus,
+    openmcp::{
+        AccessRequest, AccessRequestStatus, Cluster, ClusterProfile, ClusterRequest, ObjectReference,
+        names::{Operation, Reason, RequestCondition, RequestPhase, annotation, label},
+    },
 };
 use jiff::{SignedDuration, Timestamp};
 use std::time::Duration;
@@ -33,13 +40,11 @@ pub enum Verdict {
     Leave,
     /// Its time is over.
     Delete,
-    /// Take the annotation off first.
-    Unmark,
     /// Write labels and the reference, then say that it is pending.
     HandOver {
-        /// The provider.
+        /// The provider, as its label says it.
         provider: String,
-        /// The profile.
+        /// The profile, as its label says it.
         profile: String,
         /// The Cluster, where the request does not name one itself.
         cluster: Option<ObjectReference>,
@@ -60,6 +65,8 @@ pub enum Verdict {
 pub struct Resolution {
     /// What is done.
     pub verdict: Verdict,
+    /// Whether the annotation that asked for it is taken off.
+    pub is_unmarked: bool,
     /// When to look again.
     pub again: Option<Duration>,
 }
@@ -69,29 +76,59 @@ pub fn resolve(view: &View<'_>) -> Resolution {
     let request = view.request;
     let operation = request.metadata.annotations.as_ref().and_then(|all| all.get(annotation::OPERATION));
     let is_marked = |wanted: Operation| operation.map(String::as_str) == Some(wanted.as_str());
-    let only = |verdict| Resolution { verdict, again: None };
+    let only = |verdict| Resolution { verdict, is_unmarked: false, again: None };
     if is_marked(Operation::Ignore) || request.metadata.deletion_timestamp.is_some() {
         return only(Verdict::Leave);
     }
+    let is_asked = is_marked(Operation::Reconcile);
     let end = match end(request) {
         Ok(end) => end,
         Err(message) => {
             let (phase, reason) = (RequestPhase::Denied, Reason::ConfigurationProblem);
-            return only(Verdict::Explain { phase, reason, message });
+            let verdict = Verdict::Explain { phase, reason, message };
+            return Resolution { verdict, is_unmarked: is_asked, again: None };
         }
     };
     if end.is_some_and(|end| end <= view.now) {
         return only(Verdict::Delete);
     }
     let again = end.map(|end| (end.duration_since(view.now) + AFTERWARDS).unsigned_abs());
-    let verdict = if is_handed_over(request) && has_both_labels(request) && is_right(view) {
-        Verdict::Leave
-    } else if is_marked(Operation::Reconcile) {
-        Verdict::Unmark
-    } else {
-        hand_over(view)
+    let is_settled = is_handed_over(request) || (is_denied_by_provider(request) && !is_asked);
+    if is_settled && has_both_labels(request) && is_right(view) {
+        return Resolution { verdict: Verdict::Leave, is_unmarked: false, again };
+    }
+    Resolution { verdict: hand_over(view), is_unmarked: is_asked, again }
+}
+
+/// The status that says so. Conditions of the provider stay.
+pub fn status(request: &AccessRequest, verdict: &Verdict, now: Timestamp) -> Option<AccessRequestStatus> {
+    let (phase, status, reason, message) = match verdict {
+        Verdict::Leave | Verdict::Delete => return None,
+        Verdict::HandOver { provider, .. } => {
+            let message = format!("it is the turn of provider {provider}");
+            (RequestPhase::Pending, ConditionStatus::True, Reason::HandedOver, message)
+        }
+        Verdict::Explain { phase, reason, message } => {
+            (*phase, ConditionStatus::False, *reason, message.clone())
+        }
     };
-    Resolution { verdict, again }
+    let generation = request.metadata.generation;
+    let mut new = request.status.clone().unwrap_or_default();
+    new.common.phase = phase.as_str().to_owned();
+    new.common.observed_generation = generation.unwrap_or_default();
+    let said = Said { type_: RequestCondition::Resolved.as_str(), status, reason: reason.as_str(), message };
+    condition::set(&mut new.common.conditions, said, generation, now);
+    Some(new)
+}
+
+/// Whether the provider has said no to what is asked for now. What this controller itself denied it looks at again: labels
+/// change without a new generation.
+fn is_denied_by_provider(request: &AccessRequest) -> bool {
+    let Some(status) = &request.status else { return false };
+    let resolved = condition::find(&status.common.conditions, RequestCondition::Resolved.as_str());
+    phase_of(request) == Some(RequestPhase::Denied)
+        && Some(status.common.observed_generation) == request.metadata.generation
+        && resolved.is_none_or(|resolved| resolved.status != ConditionStatus::False)
 }
 
 /// When its time is over; it runs from its creation.
@@ -123,11 +160,11 @@ fn is_right(view: &View<'_>) -> bool {
 fn disagreement(request: &AccessRequest, cluster: &Cluster, profile: &ClusterProfile) -> Option<String> {
     let labels = request.metadata.labels.as_ref();
     let wanted = [
-        (label::PROVIDER, profile.spec.provider_ref.name.as_str()),
-        (label::PROFILE, cluster.spec.profile.as_str()),
+        (label::PROVIDER, label_value(&profile.spec.provider_ref.name)),
+        (label::PROFILE, label_value(&cluster.spec.profile)),
     ];
     wanted.into_iter().find_map(|(name, wanted)| {
-        let found = labels.and_then(|labels| labels.get(name)).filter(|found| *found != wanted)?;
+        let found = labels.and_then(|labels| labels.get(name)).filter(|found| **found != wanted)?;
         Some(format!(
             "label {name} is {found:?}, but the Cluster's is {wanted:?}: remove the label, and it is set"
         ))
@@ -183,8 +220,8 @@ fn hand_over(view: &View<'_>) -> Verdict {
         };
     }
     Verdict::HandOver {
-        provider: profile.spec.provider_ref.name.clone(),
-        profile: cluster.spec.profile.clone(),
+        provider: label_value(&profile.spec.provider_ref.name),
+        profile: label_value(&cluster.spec.profile),
         cluster: Some(reference).filter(|_| spec.cluster_ref.is_none()),
     }
 }
@@ -322,8 +359,57 @@ mod tests {
     fn annotations_are_obeyed() {
         let mut world = by_cluster();
         world.request["metadata"]["annotations"] = json!({"openmcp.cloud/operation": "reconcile"});
-        assert_eq!(world.resolve().verdict, Verdict::Unmark);
+        let resolution = world.resolve();
+        assert!(matches!(resolution.verdict, Verdict::HandOver { .. }) && resolution.is_unmarked);
         world.request["metadata"]["annotations"] = json!({"openmcp.cloud/operation": "ignore"});
         assert_eq!(world.resolve().verdict, Verdict::Leave);
+    }
+
+    #[test]
+    fn what_the_provider_denies_stays_denied_until_it_changes_or_is_asked_for() {
+        let mut world = by_cluster();
+        world.request["metadata"]["labels"] =
+            json!({"clusters.openmcp.cloud/provider": "p", "clusters.openmcp.cloud/profile": "e.p.x"});
+        let resolved = json!({
+            "type": "Resolved", "status": "True", "reason": "HandedOver", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1,
+        });
+        world.request["status"] =
+            json!({"phase": "Denied", "observedGeneration": 1, "conditions": [resolved]});
+        assert_eq!(world.resolve().verdict, Verdict::Leave);
+        // What this controller denied is looked at again: only a label was wrong.
+        world.request["status"]["conditions"][0]["status"] = json!("False");
+        assert!(matches!(world.resolve().verdict, Verdict::HandOver { .. }));
+        world.request["status"]["conditions"][0]["status"] = json!("True");
+        world.request["metadata"]["annotations"] = json!({"openmcp.cloud/operation": "reconcile"});
+        assert!(matches!(world.resolve().verdict, Verdict::HandOver { .. }));
+        world.request["metadata"]["annotations"] = json!({});
+        world.request["metadata"]["generation"] = json!(2);
+        assert!(matches!(world.resolve().verdict, Verdict::HandOver { .. }));
+    }
+
+    #[test]
+    fn g20_names_that_are_too_long_for_a_label_are_shortened() {
+        let mut world = by_cluster();
+        let long = format!("e.p.{}", "x".repeat(80));
+        world.cluster.as_mut().unwrap()["spec"]["profile"] = json!(long);
+        let Verdict::HandOver { profile, .. } = world.resolve().verdict else { panic!() };
+        assert_eq!(profile.len(), 63);
+        world.request["metadata"]["labels"] =
+            json!({"clusters.openmcp.cloud/provider": "p", "clusters.openmcp.cloud/profile": profile});
+        world.request["status"] = json!({"phase": "Pending", "observedGeneration": 1});
+        assert_eq!(world.resolve().verdict, Verdict::Leave);
+    }
+
+    #[test]
+    fn the_status_says_it_once() {
+        let world = by_cluster();
+        let mut request: AccessRequest = serde_json::from_value(world.request.clone()).unwrap();
+        let (verdict, at) = (world.resolve().verdict, |text: &str| text.parse::<Timestamp>().unwrap());
+        request.status = status(&request, &verdict, at("2026-01-01T00:10:00Z"));
+        let common = &request.status.as_ref().unwrap().common;
+        assert_eq!((common.phase.as_str(), common.observed_generation), ("Pending", 1));
+        assert_eq!(common.conditions[0].type_, "Resolved");
+        assert_eq!(status(&request, &verdict, at("2026-01-01T00:11:00Z")), request.status);
     }
 }

@@ -1,16 +1,18 @@
 //! Whose an AccessRequest is.
 
+use super::names::label_value;
 use allotment_api::openmcp::{
     AccessRequest,
     names::{RequestPhase, label},
 };
+
 /// Whether a provider acts on an AccessRequest. Until the generic controller has set both labels and the phase, and after a
 /// granted one has changed, it is the generic controller's turn. One that is deleted is the provider's at once: the generic
 /// controller may be away, and has nothing to add.
 pub fn is_providers(request: &AccessRequest, provider: &str) -> bool {
     let labels = request.metadata.labels.as_ref();
     let has = |name: &str| labels.and_then(|labels| labels.get(name));
-    if has(label::PROVIDER).map(String::as_str) != Some(provider) {
+    if has(label::PROVIDER) != Some(&label_value(provider)) {
         return false;
     }
     if request.metadata.deletion_timestamp.is_some() {
@@ -30,7 +32,7 @@ pub fn is_handed_over(request: &AccessRequest) -> bool {
 }
 
 /// The phase; an empty one, and one that nobody knows, is none.
-fn phase_of(request: &AccessRequest) -> Option<RequestPhase> {
+pub(super) fn phase_of(request: &AccessRequest) -> Option<RequestPhase> {
     let phase = request.status.as_ref().map(|status| status.common.phase.as_str()).unwrap_or_default();
     let known = [RequestPhase::Pending, RequestPhase::Granted, RequestPhase::Denied];
     known.into_iter().find(|known| known.as_str() == phase)
