@@ -9,7 +9,7 @@
 //!
 //! Every controller is made from the same [`Parts`], has its own caches, its own queue and, where there are several replicas,
 //! its own Lease ([`Instance::lease_name`]). They share one thing: [`Landscapes`], which follows Landscapes, ProviderConfigs and
-//! ClusterProfiles, logs in, and writes nothing. It runs in every process, whichever controllers do.
+//! ClusterProfiles, logs in, and writes nothing. It runs in every process ([`Landscapes::follow`]), whichever controllers do.
 //!
 //! [`Landscapes::way_to`] leads from a Cluster to its Shoot, or says why there is no way: a [`NoWay`] that is
 //! [passing](NoWay::is_passing) is a reason to wait, and never one to take something back. It is told by

@@ -41,7 +41,9 @@ impl Connect {
         let metrics = metrics.clone();
         Self::new(move |_, given| {
             let metrics = metrics.clone();
-            Box::pin(async move { over_https(given, metrics).await })
+            Box::pin(async move {
+                over_https(given, Count { target: "cluster", metrics }, LONGEST_ANSWER_BYTES).await
+            })
         })
     }
 
@@ -64,7 +66,12 @@ impl fmt::Debug for Connect {
     }
 }
 
-async fn over_https(given: Given, metrics: Metrics) -> Result<Client, ConnectError> {
+/// A client over HTTPS, whose requests are counted and whose answers have so many bytes at most.
+pub(crate) async fn over_https(
+    given: Given,
+    count: Count,
+    longest_bytes: usize,
+) -> Result<Client, ConnectError> {
     let options = KubeConfigOptions::default();
     let mut config = Config::from_custom_kubeconfig(described(given), &options)
         .await
@@ -72,10 +79,10 @@ async fn over_https(given: Given, metrics: Metrics) -> Result<Client, ConnectErr
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     let builder = ClientBuilder::try_from(config).map_err(|error| ConnectError(error.to_string()))?;
-    let limited = MapResponseLayer::new(|answer: Response<_>| {
-        answer.map(|body| Limited::new(body, LONGEST_ANSWER_BYTES))
+    let limited = MapResponseLayer::new(move |answer: Response<_>| {
+        answer.map(|body| Limited::new(body, longest_bytes))
     });
-    Ok(builder.with_layer(&limited).with_layer(&Count { target: "cluster", metrics }).build())
+    Ok(builder.with_layer(&limited).with_layer(&count).build())
 }
 
 /// In the words of kube.

@@ -29,8 +29,9 @@ pub(super) struct Fetched {
 }
 
 /// Which content of a Secret. Versions of objects of the same name may be alike, so the UID is part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Version {
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Version {
     uid: String,
     resource_version: String,
 }
@@ -105,19 +106,33 @@ fn words(error: &CallError) -> String {
     }
 }
 
-/// What is read of a Secret.
+/// What is read of a Secret. Its values are as they are on the wire, in base64.
 #[derive(Deserialize)]
-struct SecretContent {
-    metadata: SecretMeta,
+pub(crate) struct SecretContent {
+    #[serde(rename = "metadata")]
+    pub(crate) version: Version,
     #[serde(default)]
     data: BTreeMap<String, SecretString>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SecretMeta {
-    uid: String,
-    resource_version: String,
+impl SecretContent {
+    /// What is under a key, if that is base64.
+    pub(crate) fn get(&self, key: &str) -> Option<Option<Zeroizing<Vec<u8>>>> {
+        self.data.get(key).map(decoded)
+    }
+}
+
+/// Reads a Secret that nobody else may see.
+pub(crate) async fn read_secret(
+    client: &Client,
+    namespace: &str,
+    secret: &str,
+) -> Result<SecretContent, TargetTrouble> {
+    let what = || format!("read Secret {namespace}/{secret}");
+    let request = kube::core::Request::new(Secret::url_path(&(), Some(namespace)))
+        .get(secret, &GetParams::default())
+        .map_err(|_| TargetTrouble::Unreadable { what: what() })?;
+    secret_answer::<SecretContent>(client, what, request).await
 }
 
 async fn of_secret(
@@ -130,11 +145,8 @@ async fn of_secret(
 ) -> Result<Option<Fetched>, TargetTrouble> {
     let what = || format!("read Secret {namespace}/{secret}");
     let names = || (namespace.to_owned(), secret.to_owned(), entry.to_owned());
-    let request = kube::core::Request::new(Secret::url_path(&(), Some(namespace)))
-        .get(secret, &GetParams::default())
-        .map_err(|_| TargetTrouble::Unreadable { what: what() })?;
-    let found = secret_answer::<SecretContent>(&parts.control_plane, what, request).await;
-    let SecretContent { metadata, data } = found.map_err(|trouble| {
+    let found = read_secret(&parts.control_plane, namespace, secret).await;
+    let content = found.map_err(|trouble| {
         let (namespace, secret, key) = names();
         match &trouble {
             TargetTrouble::Call(error) if error.code() == Some(404) => {
@@ -146,19 +158,18 @@ async fn of_secret(
             _ => trouble,
         }
     })?;
-    let version = Version { uid: metadata.uid, resource_version: metadata.resource_version };
-    if known == Some(&version) {
+    if known == Some(&content.version) {
         return Ok(None);
     }
     let no_key = || {
         let (namespace, secret, key) = names();
         TargetTrouble::NoSecretKey { namespace, secret, key }
     };
-    let encoded = data.get(entry).ok_or_else(no_key)?;
-    let text = decoded(encoded).ok_or_else(|| TargetTrouble::Unreadable { what: what() })?;
+    let text = content.get(entry).ok_or_else(no_key)?;
+    let text = text.ok_or_else(|| TargetTrouble::Unreadable { what: what() })?;
     let given = kubeconfig::read(&text)
         .map_err(|refusal| TargetTrouble::Refused { target: key.to_string(), refusal })?;
-    Ok(Some(Fetched { given, ends: None, version: Some(version) }))
+    Ok(Some(Fetched { given, ends: None, version: Some(content.version) }))
 }
 
 /// Calls for something that nobody else may see.

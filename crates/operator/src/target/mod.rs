@@ -20,7 +20,9 @@ mod tests;
 mod trouble;
 
 pub use check::{Standing, check};
+pub(crate) use connect::over_https;
 pub use connect::{Connect, ConnectError};
+pub(crate) use fetch::{Version, read_secret};
 pub use reached::Reached;
 pub use targets::{Parts, Targets};
 pub use trouble::TargetTrouble;

@@ -1,12 +1,23 @@
-//! What is known of Landscapes, ProviderConfigs and ClusterProfiles.
+//! What is known of Landscapes, ProviderConfigs and ClusterProfiles, from watches.
 
-use crate::{runtime::kept::Kept, target::Targets};
+use super::{dial::Switch, login::Origin};
+use crate::{
+    openmcp::{Instance, ObjectName},
+    runtime::{
+        keep,
+        kept::{Kept, is_older},
+    },
+    target::Targets,
+};
 use allotment_api::openmcp::{
     ClusterProfile,
     gardener::{Landscape, ProviderConfig},
 };
-use kube::Client;
-use std::{collections::BTreeMap, sync::Arc};
+use kube::{Client, ResourceExt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// A login to a garden. It stays when the garden is away for a while: whoever calls it then is told so.
 #[derive(Clone)]
@@ -28,12 +39,36 @@ pub struct Login {
 pub struct Place {
     /// The Landscape.
     pub landscape: String,
+    /// The project, where it is known.
+    pub project: Option<String>,
     /// The garden.
     pub garden: Client,
     /// The namespace of the project.
     pub namespace: String,
-    /// The way into its Shoots.
-    pub targets: Targets,
+}
+
+/// What is remembered of a try to log in.
+pub(super) struct Entry {
+    pub(super) origin: Origin,
+    pub(super) switch: Switch,
+    pub(super) login: Login,
+}
+
+/// The kinds that are followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Followed {
+    Landscapes,
+    Configs,
+    Profiles,
+}
+
+/// What has to happen when something is learned.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Task {
+    /// Log in to a Landscape, or look whether the login still works.
+    LogIn(String),
+    /// Tell who asked that ways may be others.
+    Tell,
 }
 
 /// What is known.
@@ -43,12 +78,13 @@ pub(super) struct Index {
     pub(super) configs: Kept<String, Arc<ProviderConfig>>,
     pub(super) profiles: Kept<String, Arc<ClusterProfile>>,
     /// What came of the last try to log in, by Landscape.
-    pub(super) logins: BTreeMap<String, Result<Login, String>>,
+    pub(super) logins: BTreeMap<String, Result<Entry, String>>,
     /// By Landscape and namespace.
     pub(super) targets: BTreeMap<(String, String), Targets>,
 }
 
 impl Index {
+    /// Whether everything is listed, and every login was tried once.
     pub(super) fn is_complete(&self) -> bool {
         self.is_listed() && self.landscapes.iter().all(|(name, _)| self.logins.contains_key(name))
     }
@@ -56,4 +92,148 @@ impl Index {
     pub(super) fn is_listed(&self) -> bool {
         self.landscapes.is_listed() && self.configs.is_listed() && self.profiles.is_listed()
     }
+
+    /// The projects that ProviderConfigs, of whichever provider, name.
+    pub(super) fn named_projects(&self, landscape: &str) -> BTreeSet<String> {
+        let configs = self.configs.iter().filter(|(_, config)| config.spec.landscape_ref.name == landscape);
+        configs.map(|(_, config)| config.spec.project.clone()).collect()
+    }
+
+    /// The ProviderConfigs, of whichever provider, that refer to a Landscape.
+    pub(super) fn configs_of(&self, landscape: &str) -> Vec<String> {
+        let configs = self.configs.iter().filter(|(_, config)| config.spec.landscape_ref.name == landscape);
+        configs.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The ProviderConfigs that are a provider's own.
+    pub(super) fn own_configs(&self, instance: &Instance) -> Vec<Arc<ProviderConfig>> {
+        let own =
+            self.configs.iter().filter(|(_, config)| config.spec.provider_ref.name == instance.provider);
+        own.map(|(_, config)| config.clone()).collect()
+    }
+
+    /// The Landscapes whose kubeconfig is in this Secret.
+    pub(super) fn landscapes_with(&self, secret: &ObjectName) -> Vec<String> {
+        let with =
+            self.landscapes.iter().filter(|(_, landscape)| secret_of(landscape).as_ref() == Some(secret));
+        with.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Namespaces with such Secrets.
+    pub(super) fn secret_namespaces(&self) -> BTreeSet<String> {
+        let secrets = self.landscapes.iter().filter_map(|(_, landscape)| secret_of(landscape));
+        secrets.map(|secret| secret.namespace).collect()
+    }
+
+    /// What came of a try to log in. The Landscape may be gone by now.
+    pub(super) fn put(&mut self, landscape: &str, entry: Result<Entry, String>) {
+        if self.landscapes.get(&landscape.to_owned()).is_some() {
+            self.logins.insert(landscape.to_owned(), entry);
+        }
+    }
+
+    pub(super) fn learn_landscape(&mut self, mut landscape: Landscape) -> Vec<Task> {
+        landscape.metadata.managed_fields = None;
+        let name = landscape.name_any();
+        let known = self.landscapes.current(&name);
+        if known.is_some_and(|known| is_older(&landscape.metadata, &known.metadata)) {
+            return Vec::new();
+        }
+        let before = self.landscapes.insert(name.clone(), Arc::new(landscape.clone()));
+        // What is said about it in the status is our own words.
+        let is_same = before.is_some_and(|before| {
+            before.metadata.uid == landscape.metadata.uid
+                && before.spec == landscape.spec
+                && before.annotations() == landscape.annotations()
+                && before.metadata.deletion_timestamp == landscape.metadata.deletion_timestamp
+        });
+        if is_same { Vec::new() } else { vec![Task::LogIn(name), Task::Tell] }
+    }
+
+    pub(super) fn forget_landscape(&mut self, name: &str) -> Vec<Task> {
+        self.landscapes.remove(&name.to_owned());
+        self.logins.remove(name);
+        self.targets.retain(|(landscape, _), _| landscape != name);
+        vec![Task::Tell]
+    }
+
+    pub(super) fn learn_config(&mut self, mut config: ProviderConfig) -> Vec<Task> {
+        config.metadata.managed_fields = None;
+        let name = config.name_any();
+        if self.configs.current(&name).is_some_and(|known| is_older(&config.metadata, &known.metadata)) {
+            return Vec::new();
+        }
+        let landscape = config.spec.landscape_ref.name.clone();
+        let is_known = match self.logins.get(&landscape) {
+            Some(Ok(entry)) => entry.login.projects.contains_key(&config.spec.project),
+            _ => false,
+        };
+        let before = self.configs.insert(name, Arc::new(config.clone()));
+        let is_same = before.is_some_and(|before| {
+            before.spec == config.spec
+                && before.metadata.deletion_timestamp == config.metadata.deletion_timestamp
+        });
+        match (is_same, is_known || self.landscapes.get(&landscape).is_none()) {
+            (true, _) => Vec::new(),
+            (false, true) => vec![Task::Tell],
+            (false, false) => vec![Task::LogIn(landscape), Task::Tell],
+        }
+    }
+
+    pub(super) fn forget_config(&mut self, name: &str) -> Vec<Task> {
+        self.configs.remove(&name.to_owned());
+        vec![Task::Tell]
+    }
+
+    pub(super) fn learn_profile(&mut self, mut profile: ClusterProfile) -> Vec<Task> {
+        profile.metadata.managed_fields = None;
+        let name = profile.name_any();
+        if self.profiles.current(&name).is_some_and(|known| is_older(&profile.metadata, &known.metadata)) {
+            return Vec::new();
+        }
+        let before = self.profiles.insert(name, Arc::new(profile.clone()));
+        let is_same = before.is_some_and(|before| before.spec == profile.spec);
+        if is_same { Vec::new() } else { vec![Task::Tell] }
+    }
+
+    pub(super) fn forget_profile(&mut self, name: &str) -> Vec<Task> {
+        self.profiles.remove(&name.to_owned());
+        vec![Task::Tell]
+    }
+}
+
+impl keep::Index for Index {
+    type Followed = Followed;
+    type Task = Task;
+
+    fn restart(&mut self, what: Followed) {
+        match what {
+            Followed::Landscapes => self.landscapes.restart(),
+            Followed::Configs => self.configs.restart(),
+            Followed::Profiles => self.profiles.restart(),
+        }
+    }
+
+    fn listed(&mut self, what: Followed) -> Vec<Task> {
+        let tasks = match what {
+            Followed::Landscapes => {
+                let gone = self.landscapes.missing().into_iter();
+                gone.flat_map(|name| self.forget_landscape(&name)).collect()
+            }
+            Followed::Configs => {
+                let gone = self.configs.missing().into_iter();
+                gone.flat_map(|name| self.forget_config(&name)).collect()
+            }
+            Followed::Profiles => {
+                let gone = self.profiles.missing().into_iter();
+                gone.flat_map(|name| self.forget_profile(&name)).collect()
+            }
+        };
+        if self.is_listed() { vec![Task::Tell] } else { tasks }
+    }
+}
+
+fn secret_of(landscape: &Landscape) -> Option<ObjectName> {
+    let reference = landscape.spec.access.secret_ref.as_ref()?;
+    Some(ObjectName { namespace: reference.namespace.clone(), name: reference.name.clone() })
 }

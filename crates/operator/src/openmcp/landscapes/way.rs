@@ -119,16 +119,8 @@ impl NoWay {
     }
 }
 
-/// The way to the Shoot of a Cluster. A Shoot stays where its record says, also if the ProviderConfig has changed since.
-pub(super) fn find(index: &Index, instance: &Instance, cluster: &Cluster) -> Result<Way, NoWay> {
-    let record = Record::of(cluster);
-    let place = place_of(index, instance, cluster, record.as_ref())?;
-    let Some(Record { shoot, uid: Some(uid), .. }) = record else { return Err(NoWay::NoShoot) };
-    let Place { landscape, garden, namespace, targets } = place;
-    Ok(Way { landscape, garden, namespace, shoot, uid, targets })
-}
-
-/// Where the Shoot of a Cluster is, or is to be made.
+/// Where the Shoot of a Cluster is, or is to be made. A Shoot stays where its record says, also if the ProviderConfig has
+/// changed since.
 pub(super) fn place_of(
     index: &Index,
     instance: &Instance,
@@ -138,24 +130,45 @@ pub(super) fn place_of(
     if !index.is_listed() {
         return Err(NoWay::NotYet);
     }
-    let recorded = record.and_then(|record| Some((record.landscape.as_ref()?, &record.namespace)));
-    if let Some((landscape, namespace)) = recorded {
-        if !is_ours(index, instance, &cluster.spec.profile) {
-            return Err(NoWay::NotOurs { profile: cluster.spec.profile.clone() });
+    let profile = &cluster.spec.profile;
+    if let Some(Record { landscape: Some(landscape), project, namespace, .. }) = record {
+        if !is_ours(index, instance, profile) {
+            return Err(NoWay::NotOurs { profile: profile.clone() });
         }
-        let login = login_of(index, landscape)?;
-        return place(index, landscape, &login, namespace);
+        let garden = login_of(index, landscape)?.garden.clone();
+        let (landscape, project, namespace) = (landscape.clone(), project.clone(), namespace.clone());
+        return Ok(Place { landscape, project, garden, namespace });
     }
-    let (landscape, project) = configured(index, instance, &cluster.spec.profile)?;
-    let login = login_of(index, &landscape)?;
-    let Some(namespace) = login.projects.get(&project) else {
-        let because = login.refused.get(&project).cloned();
-        let because = because.unwrap_or_else(|| "the login may not use it".to_owned());
+    let (landscape, project) = configured(index, instance, profile)?;
+    let place = place_for(index, &landscape, &project)?;
+    // Upstream keeps the namespace without the Landscape.
+    Ok(match record {
+        Some(record) if record.namespace != place.namespace => {
+            Place { project: None, namespace: record.namespace.clone(), ..place }
+        }
+        _ => place,
+    })
+}
+
+/// A project of a Landscape.
+pub(super) fn place_for(index: &Index, landscape: &str, project: &str) -> Result<Place, NoWay> {
+    if !index.is_listed() {
+        return Err(NoWay::NotYet);
+    }
+    let login = login_of(index, landscape)?;
+    let Some(namespace) = login.projects.get(project) else {
+        let because = login.refused.get(project).cloned();
+        // Until the garden was asked about it, nobody knows.
+        let because = because.ok_or(NoWay::NotYet)?;
+        let (landscape, project) = (landscape.to_owned(), project.to_owned());
         return Err(NoWay::NoProject { landscape, project, because });
     };
-    // Upstream keeps the namespace without the Landscape.
-    let namespace = record.map_or(namespace, |record| &record.namespace);
-    place(index, &landscape, &login, namespace)
+    Ok(Place {
+        landscape: landscape.to_owned(),
+        project: Some(project.to_owned()),
+        garden: login.garden.clone(),
+        namespace: namespace.clone(),
+    })
 }
 
 /// Whether a profile is ours, also if it is gone: what it made has to be taken away.
@@ -181,7 +194,7 @@ fn configured(index: &Index, instance: &Instance, profile: &str) -> Result<(Stri
     Ok((spec.landscape_ref.name.clone(), spec.project.clone()))
 }
 
-fn login_of(index: &Index, landscape: &str) -> Result<Login, NoWay> {
+fn login_of<'a>(index: &'a Index, landscape: &str) -> Result<&'a Login, NoWay> {
     let name = || landscape.to_owned();
     if index.landscapes.get(&name()).is_none() {
         return Err(NoWay::NoLandscape { landscape: name() });
@@ -189,13 +202,6 @@ fn login_of(index: &Index, landscape: &str) -> Result<Login, NoWay> {
     match index.logins.get(landscape) {
         None => Err(NoWay::NotYet),
         Some(Err(because)) => Err(NoWay::NoLogin { landscape: name(), because: because.clone() }),
-        Some(Ok(login)) => Ok(login.clone()),
+        Some(Ok(entry)) => Ok(&entry.login),
     }
-}
-
-fn place(index: &Index, landscape: &str, login: &Login, namespace: &str) -> Result<Place, NoWay> {
-    let key = (landscape.to_owned(), namespace.to_owned());
-    let targets = index.targets.get(&key).cloned().ok_or(NoWay::NotYet)?;
-    let (landscape, namespace) = key;
-    Ok(Place { landscape, garden: login.garden.clone(), namespace, targets })
 }

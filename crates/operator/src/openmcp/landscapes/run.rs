@@ -1,0 +1,368 @@
+//! Follows what leads to gardens, and logs in.
+
+use super::{
+    Dial, Login, NoWay, Place, Way,
+    dial::Switch,
+    index::{Entry, Followed, Index, Task},
+    login::{LoginTrouble, Origin, Projects, credentials, projects},
+    way,
+};
+use crate::{
+    metrics::Metrics,
+    openmcp::{Instance, ObjectName, lanes::Lanes},
+    runtime::{
+        clock::Clock,
+        follow::{MetadataOf, Position, Seen, follow},
+        keep::Keeper,
+        queue::Outcome,
+    },
+    target::{self, Connect, Targets},
+};
+use allotment_api::openmcp::{
+    Cluster, ClusterProfile,
+    gardener::{Landscape, ProviderConfig},
+};
+use allotment_core::openmcp::cluster::Record;
+use futures::{StreamExt, stream::FuturesUnordered};
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{sync::watch, time::sleep};
+
+/// The name of this work in metrics.
+const CONTROLLER: &str = "openmcp-login";
+
+/// How often it is looked whether a login still works, and what it may use by now: nothing tells us.
+const LOOK_AGAIN: Duration = Duration::from_mins(10);
+
+/// An admin kubeconfig that nobody uses is dropped after a minute; this is how often somebody looks.
+const TIDY: Duration = Duration::from_secs(30);
+
+/// What it takes.
+#[derive(Clone)]
+pub struct Parts {
+    /// Where Landscapes are.
+    pub platform: Client,
+    /// Which provider this is.
+    pub instance: Instance,
+    /// How a garden is reached.
+    pub dial: Dial,
+    /// How a Shoot is reached.
+    pub connect: Connect,
+    /// The time.
+    pub clock: Clock,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+/// The gardens. Cheap to clone; the controllers of a process share one.
+#[derive(Clone)]
+pub struct Landscapes(Arc<Inner>);
+
+struct Inner {
+    parts: Parts,
+    index: Mutex<Index>,
+    /// Counts up with everything that is learned.
+    learned: watch::Sender<u64>,
+    /// Counts up when ways may be others.
+    changed: watch::Sender<u64>,
+    lanes: Lanes<String>,
+}
+
+impl Landscapes {
+    /// Nothing is known yet.
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(Inner {
+            parts,
+            index: Mutex::default(),
+            learned: watch::channel(0).0,
+            changed: watch::channel(0).0,
+            lanes: Lanes::new(),
+        }))
+    }
+
+    /// The way to the Shoot of a Cluster, by what is known now.
+    pub fn way_to(&self, cluster: &Cluster) -> Result<Way, NoWay> {
+        let record = Record::of(cluster);
+        let place = way::place_of(&self.0.index(), &self.0.parts.instance, cluster, record.as_ref())?;
+        let Some(Record { shoot, uid: Some(uid), .. }) = record else { return Err(NoWay::NoShoot) };
+        let targets = self.0.targets(&place);
+        let Place { landscape, project: _, garden, namespace } = place;
+        Ok(Way { landscape, garden, namespace, shoot, uid, targets })
+    }
+
+    /// Where the Shoot of a Cluster is, or is to be made.
+    pub fn place_of(&self, cluster: &Cluster) -> Result<Place, NoWay> {
+        way::place_of(&self.0.index(), &self.0.parts.instance, cluster, Record::of(cluster).as_ref())
+    }
+
+    /// The project that a ProviderConfig leads to.
+    pub fn place_for(&self, config: &ProviderConfig) -> Result<Place, NoWay> {
+        way::place_for(&self.0.index(), &config.spec.landscape_ref.name, &config.spec.project)
+    }
+
+    /// Whether a Cluster's profile is this provider's, in this environment. One that is gone is told by its name.
+    pub fn is_ours(&self, cluster: &Cluster) -> bool {
+        way::is_ours(&self.0.index(), &self.0.parts.instance, &cluster.spec.profile)
+    }
+
+    /// A ClusterProfile.
+    pub fn profile(&self, name: &str) -> Option<Arc<ClusterProfile>> {
+        self.0.index().profiles.get(&name.to_owned()).cloned()
+    }
+
+    /// A ProviderConfig of this provider.
+    pub fn config(&self, name: &str) -> Option<Arc<ProviderConfig>> {
+        let index = self.0.index();
+        let config = index.configs.get(&name.to_owned())?;
+        (config.spec.provider_ref.name == self.0.parts.instance.provider).then(|| config.clone())
+    }
+
+    /// All ProviderConfigs of this provider.
+    pub fn configs(&self) -> Vec<Arc<ProviderConfig>> {
+        self.0.index().own_configs(&self.0.parts.instance)
+    }
+
+    /// The names of the ProviderConfigs, of whichever provider, that refer to a Landscape.
+    pub fn configs_of(&self, landscape: &str) -> Vec<String> {
+        self.0.index().configs_of(landscape)
+    }
+
+    /// A Landscape.
+    pub fn landscape(&self, name: &str) -> Option<Arc<Landscape>> {
+        self.0.index().landscapes.get(&name.to_owned()).cloned()
+    }
+
+    /// What came of the last try to log in; none: there was none yet.
+    pub fn login(&self, landscape: &str) -> Option<Result<Login, String>> {
+        let index = self.0.index();
+        let login = index.logins.get(landscape)?;
+        Some(login.as_ref().map(|entry| entry.login.clone()).map_err(Clone::clone))
+    }
+
+    /// The names of all Landscapes.
+    pub fn names(&self) -> Vec<String> {
+        self.0.index().landscapes.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Somebody wrote this: it is known before a watch tells.
+    pub fn learn_landscape(&self, landscape: Landscape) {
+        self.0.learn(|index| index.learn_landscape(landscape));
+    }
+
+    /// Somebody wrote this: it is known before a watch tells.
+    pub fn learn_config(&self, config: ProviderConfig) {
+        self.0.learn(|index| index.learn_config(config));
+    }
+
+    /// Somebody wrote this: it is known before a watch tells.
+    pub fn learn_profile(&self, profile: ClusterProfile) {
+        self.0.learn(|index| index.learn_profile(profile));
+    }
+
+    /// Counts up whenever a way may be another one.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changed.subscribe()
+    }
+
+    /// Whether everything that is followed has been listed, and every login been tried once.
+    pub fn is_complete(&self) -> bool {
+        self.0.index().is_complete()
+    }
+
+    /// Whether everything that is followed has been listed. A garden that does not answer holds nobody up.
+    pub fn is_listed(&self) -> bool {
+        self.0.index().is_listed()
+    }
+
+    /// Looks soon whether a login still works: somebody was refused.
+    pub fn look_again(&self, landscape: &str) {
+        self.0.lanes.add(landscape, landscape.to_owned());
+    }
+
+    /// Follows, and logs in, for ever. It runs once in every process.
+    pub async fn follow(&self) {
+        let inner = &self.0;
+        let add = |task| inner.take(task);
+        let keeper = Keeper { index: &inner.index, changed: &inner.learned, add: &add };
+        let platform = || inner.parts.platform.clone();
+        let landscapes: Api<DeserializeGuard<Landscape>> = Api::all(platform());
+        let configs: Api<DeserializeGuard<ProviderConfig>> = Api::all(platform());
+        let profiles: Api<DeserializeGuard<ClusterProfile>> = Api::all(platform());
+        tokio::join!(
+            keeper.keep(Followed::Landscapes, landscapes, None, Index::learn_landscape, |index, gone| {
+                index.forget_landscape(&gone.name_any())
+            }),
+            keeper.keep(Followed::Configs, configs, None, Index::learn_config, |index, gone| {
+                index.forget_config(&gone.name_any())
+            }),
+            keeper.keep(Followed::Profiles, profiles, None, Index::learn_profile, |index, gone| {
+                index.forget_profile(&gone.name_any())
+            }),
+            Box::pin(inner.follow_secrets()),
+            Box::pin(inner.lanes.work(1, &inner.parts.metrics, CONTROLLER, |name| {
+                let inner = inner.clone();
+                Box::pin(async move { inner.log_in(&name).await })
+            })),
+            Box::pin(inner.tidy()),
+        );
+    }
+}
+
+impl fmt::Debug for Landscapes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Landscapes").field("instance", &self.0.parts.instance).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn index(&self) -> MutexGuard<'_, Index> {
+        // Whoever panicked held it between two complete changes.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, task: Task) {
+        match task {
+            Task::LogIn(name) => self.lanes.add(&name, name.clone()),
+            Task::Tell => self.tell(),
+        }
+    }
+
+    fn learn(&self, learn: impl FnOnce(&mut Index) -> Vec<Task>) {
+        let tasks = learn(&mut self.index());
+        tasks.into_iter().for_each(|task| self.take(task));
+    }
+
+    fn tell(&self) {
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    fn targets(&self, place: &Place) -> Targets {
+        let Parts { platform, connect, clock, metrics, .. } = &self.parts;
+        let key = (place.landscape.clone(), place.namespace.clone());
+        let mut index = self.index();
+        let targets = index.targets.entry(key).or_insert_with(|| {
+            Targets::new(target::Parts {
+                garden: place.garden.clone(),
+                garden_namespace: place.namespace.clone(),
+                control_plane: platform.clone(),
+                clock: clock.clone(),
+                connect: connect.clone(),
+                metrics: metrics.clone(),
+            })
+        });
+        targets.clone()
+    }
+
+    /// Logs in to a Landscape, or looks whether the login still works.
+    async fn log_in(&self, name: &str) -> Result<Outcome, LoginTrouble> {
+        let landscape = self.index().landscapes.get(&name.to_owned()).cloned();
+        let Some(landscape) = landscape else { return Ok(Outcome::Done) };
+        let tried = match credentials(&self.parts.platform, &landscape).await {
+            Ok((given, origin)) => self.connect(name, given, origin).await,
+            Err(trouble) => Err(trouble),
+        };
+        match tried {
+            Ok(()) => Ok(Outcome::After(LOOK_AGAIN)),
+            Err(trouble) => {
+                self.could_not(name, &trouble);
+                Err(trouble)
+            }
+        }
+    }
+
+    async fn connect(
+        &self,
+        name: &str,
+        given: allotment_core::access::kubeconfig::Given,
+        origin: Origin,
+    ) -> Result<(), LoginTrouble> {
+        let server = given.server.clone();
+        let known = {
+            let index = self.index();
+            let entry = index.logins.get(name).and_then(|entry| entry.as_ref().ok());
+            entry.map(|entry| (entry.switch.clone(), entry.origin == origin))
+        };
+        let switch = match known {
+            Some((switch, true)) => switch,
+            known => {
+                let refused = |error: target::ConnectError| LoginTrouble::Refused(error.to_string());
+                let client = self.parts.dial.make(name, given).await.map_err(refused)?;
+                match known {
+                    Some((switch, _)) => {
+                        switch.set(client);
+                        switch
+                    }
+                    None => Switch::new(client),
+                }
+            }
+        };
+        let named = self.index().named_projects(name);
+        let Projects { usable, refused } = projects(&switch.client, &named).await?;
+        let garden = switch.client.clone();
+        let login = Login { garden, server, projects: usable, refused, trouble: None };
+        self.index().put(name, Ok(Entry { origin, switch, login }));
+        self.tell();
+        Ok(())
+    }
+
+    /// A login that worked stays, unless what it was made from is bad now.
+    fn could_not(&self, name: &str, trouble: &LoginTrouble) {
+        let why = trouble.to_string();
+        let mut index = self.index();
+        let before = index.logins.remove(name);
+        let after = match (before, trouble) {
+            (Some(Ok(mut entry)), LoginTrouble::Secret(_) | LoginTrouble::Garden(_)) => {
+                entry.login.trouble = Some(why);
+                Ok(entry)
+            }
+            _ => Err(why),
+        };
+        index.put(name, after);
+        drop(index);
+        self.tell();
+    }
+
+    /// Follows the metadata of Secrets, in the namespaces where Landscapes point at some.
+    async fn follow_secrets(&self) {
+        let mut learned = self.learned.subscribe();
+        let mut followed = BTreeSet::new();
+        let mut followers = FuturesUnordered::new();
+        loop {
+            for namespace in self.index().secret_namespaces() {
+                if followed.insert(namespace.clone()) {
+                    followers.push(self.follow_secrets_in(namespace));
+                }
+            }
+            tokio::select! {
+                biased;
+                // The sender lives as long as we do.
+                _ = learned.changed() => (),
+                Some(()) = followers.next() => (),
+            }
+        }
+    }
+
+    async fn follow_secrets_in(&self, namespace: String) {
+        let secrets: Api<Secret> = Api::namespaced(self.parts.platform.clone(), &namespace);
+        follow(MetadataOf(secrets), None, Position::new(), |seen| {
+            let (Seen::Applied(secret) | Seen::Deleted(secret)) = seen else { return };
+            let secret = ObjectName { namespace: namespace.clone(), name: secret.name_any() };
+            let names = self.index().landscapes_with(&secret);
+            names.into_iter().for_each(|name| self.lanes.add(&name, name.clone()));
+        })
+        .await;
+    }
+
+    async fn tidy(&self) {
+        loop {
+            sleep(TIDY).await;
+            self.index().targets.values().for_each(Targets::tidy);
+        }
+    }
+}
