@@ -2,8 +2,10 @@
 //!
 //! | room | what is there |
 //! |---|---|
+//! | [`generic`] | AccessRequests, as far as they are the same for every provider |
 //! | [`landscapes`] | the gardens that this process has logged in to, and the way from a Cluster to its Shoot |
 //! | [`lanes`] | a queue of work for each landscape, so that a bad one holds up no other |
+//! | [`scheduler`] | ClusterRequests, where nobody else looks after them |
 //!
 //! # How the controllers are put together
 //!
@@ -15,8 +17,13 @@
 //! [passing](NoWay::is_passing) is a reason to wait, and never one to take something back. It is told by
 //! [`Landscapes::changes`] when the answer may be another one.
 
+mod checked;
+pub mod generic;
 pub mod landscapes;
 pub mod lanes;
+mod refer;
+pub mod scheduler;
+mod term;
 
 pub use allotment_core::openmcp::instance::Instance;
 pub use landscapes::{Landscapes, NoWay, Way};

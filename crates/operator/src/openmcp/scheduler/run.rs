@@ -1,0 +1,153 @@
+//! The controller as a whole: followers all the time, workers while it leads.
+
+use super::{
+    CONTROLLER,
+    index::{Followed, Index},
+};
+use crate::{
+    openmcp::{ObjectName, Parts, term},
+    runtime::{events::Recorder, keep::Keeper, queue::Queue, work::work},
+};
+use allotment_api::openmcp::{Cluster, ClusterRequest};
+use allotment_core::openmcp::schedule::Scheduler;
+use futures::future::pending;
+use kube::{Api, core::DeserializeGuard};
+use std::{
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::{sync::watch, time::Instant};
+
+/// The Lease that whoever leads holds. All providers of a platform have this one in common.
+pub const LEASE_NAME: &str = "allotment-openmcp-scheduler";
+
+/// The scheduler. Cheap to clone.
+#[derive(Clone)]
+pub struct Operator(Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) parts: Parts,
+    pub(super) config: Scheduler,
+    pub(super) recorder: Recorder,
+    index: Mutex<Index>,
+    changed: watch::Sender<u64>,
+    queue: Queue<ObjectName>,
+    leading: watch::Sender<bool>,
+}
+
+impl Operator {
+    /// Puts it together. Nothing happens before it runs.
+    pub fn new(parts: Parts, config: Scheduler) -> Self {
+        let recorder = Recorder::new(
+            parts.platform.clone(),
+            "allotment.dev/scheduler",
+            &parts.settings.identity,
+            parts.clock.clone(),
+        );
+        Self(Arc::new(Inner {
+            parts,
+            config,
+            recorder,
+            index: Mutex::default(),
+            changed: watch::channel(0).0,
+            queue: Queue::new(),
+            leading: watch::channel(false).0,
+        }))
+    }
+
+    /// Whether nothing runs, and nothing is due before this moment.
+    pub fn is_idle_until(&self, moment: Instant) -> bool {
+        self.0.queue.is_idle_until(moment)
+    }
+
+    /// Whether every kind has been listed once.
+    pub fn is_complete(&self) -> bool {
+        self.0.index().is_complete()
+    }
+
+    /// Whether this process leads.
+    pub fn is_leading(&self) -> bool {
+        *self.0.leading.borrow()
+    }
+
+    /// Looks at everything again, as a restart would.
+    pub fn resync(&self) {
+        let all = self.0.index().all_requests();
+        all.into_iter().for_each(|name| self.0.queue.add(name));
+    }
+
+    /// Runs until told to stop.
+    pub async fn run_until(&self, stop: impl Future<Output = ()>) {
+        let (parts, leading) = (&self.0.parts, &self.0.leading);
+        let follow = Box::pin(self.follow_all());
+        term::run_until(parts, CONTROLLER, LEASE_NAME, leading, follow, || self.serve(), stop).await;
+    }
+
+    /// Works without a Lease, as whoever leads does. For tests and simulations.
+    pub async fn run_as_leader(&self) {
+        tokio::select! {
+            biased;
+            () = Box::pin(self.follow_all()) => (),
+            () = Box::pin(self.serve()) => (),
+        }
+    }
+
+    /// The same for ever.
+    pub async fn run(&self) {
+        self.run_until(pending()).await;
+    }
+
+    async fn serve(&self) {
+        let inner = &self.0;
+        inner.until_complete().await;
+        // A term that was dropped has left tasks behind that nobody will finish.
+        inner.queue.clear();
+        self.resync();
+        // One worker: what one request gets is what the next one does not.
+        Box::pin(work(&inner.queue, &inner.parts.metrics, CONTROLLER, |name| {
+            let inner = inner.clone();
+            Box::pin(async move { inner.look_at(&name).await })
+        }))
+        .await;
+    }
+
+    async fn follow_all(&self) {
+        let inner = &self.0;
+        let platform = &inner.parts.platform;
+        let requests: Api<DeserializeGuard<ClusterRequest>> = match &inner.parts.settings.namespace {
+            None => Api::all(platform.clone()),
+            Some(namespace) => Api::namespaced(platform.clone(), namespace),
+        };
+        // The Clusters of other namespaces too: a template may name one.
+        let clusters: Api<DeserializeGuard<Cluster>> = Api::all(platform.clone());
+        let add = |name| inner.queue.add(name);
+        let keeper = Keeper { index: &inner.index, changed: &inner.changed, add: &add };
+        tokio::join!(
+            keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
+                index.forget_request(&ObjectName::of(&gone.metadata))
+            }),
+            keeper.keep(
+                Followed::Clusters,
+                clusters,
+                None,
+                |index, cluster| index.learn_cluster(&cluster),
+                |index, gone| index.forget_cluster(&ObjectName::of(&gone.metadata)),
+            ),
+        );
+    }
+}
+
+impl Inner {
+    pub(super) fn index(&self) -> MutexGuard<'_, Index> {
+        // Whoever panicked held it between two complete changes.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn until_complete(&self) {
+        let mut changed = self.changed.subscribe();
+        while !self.index().is_complete() {
+            // The sender lives as long as we do.
+            let _ = changed.changed().await;
+        }
+    }
+}
