@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A list of that sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum List {
+pub(crate) enum List {
     AccessRestrictions,
     DnsProviders,
     Extensions,
@@ -66,7 +66,7 @@ fn values<T: Serialize>(entries: &[T]) -> Vec<Value> {
 
 /// What we want in each list.
 #[derive(Default)]
-pub(super) struct Wanted(BTreeMap<List, Vec<Value>>);
+pub(crate) struct Wanted(BTreeMap<List, Vec<Value>>);
 
 impl Wanted {
     /// Adds an entry; one of the same key gives way.

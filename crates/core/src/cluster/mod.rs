@@ -21,27 +21,29 @@
 //! | `lists` | lists that others write into too |
 //! | `template` | `shootTemplate` |
 //! | `render`, `name` | the whole, and what it is called |
+//! | `applied` | whether what is rendered is what is there |
 //! | `difference` | what is otherwise in two Shoots, for people |
 //! | [`adopt`] | whether a Shoot that exists can be taken over |
 //! | [`flow`] | what is done next about a Cluster, and what its status says |
 
 pub mod adopt;
+pub(crate) mod applied;
 mod authentication;
 mod config;
 mod difference;
 mod extensions;
 mod facts;
 pub mod flow;
-mod lists;
+pub(crate) mod lists;
 mod maintenance;
 mod name;
 pub mod network;
-mod problem;
+pub(crate) mod problem;
 mod providers;
 mod render;
 mod scene;
-mod template;
-mod version;
+pub(crate) mod template;
+pub(crate) mod version;
 mod workers;
 mod zones;
 

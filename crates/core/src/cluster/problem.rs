@@ -21,7 +21,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(field: impl Into<String>, what: impl Into<String>) -> Self {
+    pub(crate) fn new(field: impl Into<String>, what: impl Into<String>) -> Self {
         Self {
             field: field.into(),
             what: what.into(),
@@ -30,7 +30,7 @@ impl Problem {
         }
     }
 
-    pub(super) fn allowed<T: ToString>(mut self, values: impl IntoIterator<Item = T>) -> Self {
+    pub(crate) fn allowed<T: ToString>(mut self, values: impl IntoIterator<Item = T>) -> Self {
         self.allowed = values.into_iter().map(|value| value.to_string()).collect();
         self
     }
@@ -94,7 +94,7 @@ impl fmt::Display for Note {
 
 /// What was found on the way. Rendering goes on after a problem, so that all of them are told at once.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(crate) struct Findings {
     pub problems: Vec<Problem>,
     pub notes: Vec<Note>,
 }

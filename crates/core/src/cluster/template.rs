@@ -63,7 +63,8 @@ fn problem(path: &str, what: impl Into<String>) -> Problem {
     Problem::new(format!("{FIELD}.{path}"), what)
 }
 
-fn take_list(patch: &mut Value, list: List, wanted: &mut Wanted, findings: &mut Findings) {
+/// Takes the entries of a list out of a Shoot, to be written with those of others.
+pub(crate) fn take_list(patch: &mut Value, list: List, wanted: &mut Wanted, findings: &mut Findings) {
     let (last, above) = match list.path() {
         [last] => (last, "/spec".to_owned()),
         [above @ .., last] => (last, format!("/spec/{}", above.join("/"))),

@@ -12,7 +12,7 @@ const FIELD: &str = "spec.core.kubernetesVersion";
 
 /// `1.35.4`, or `1.35` for any patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version {
+pub(crate) struct Version {
     major: u32,
     minor: u32,
     patch: Option<u32>,
@@ -68,28 +68,57 @@ pub(super) fn kubernetes(scene: &Scene<'_>, findings: &mut Findings) -> Option<S
         };
         return findings.take(fresh(asked, &offered)).map(|version| version.to_string());
     };
-    let (Some(asked), Some(live)) = (asked, Version::parse(&text)) else { return Some(text) };
-    let asked = findings.take(parse(FIELD, asked))?;
+    let Some(asked) = asked else { return Some(text) };
+    match findings.take(changed(FIELD, asked, &text, &offered))? {
+        Change::None => Some(text),
+        Change::Below(what) => {
+            findings.note(ClusterCondition::ClusterProvisioned, FIELD, what);
+            Some(text)
+        }
+        Change::To(version) => Some(version.to_string()),
+    }
+}
+
+/// What asking for a version does to a cluster that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Nothing.
+    None,
+    /// Nothing, and whoever asked for an older line is told so.
+    Below(String),
+    /// It gets this one.
+    To(Version),
+}
+
+/// What asking for a version does to a cluster that runs with this one.
+pub(crate) fn changed(
+    field: &str,
+    asked: &str,
+    live: &str,
+    offered: &[(Version, Stage)],
+) -> Result<Change, Problem> {
+    let Some(live) = Version::parse(live) else { return Ok(Change::None) };
+    let asked = parse(field, asked)?;
     if asked.line() < live.line() {
         let what = format!("{live} runs, and a cluster is never taken down to {asked}");
-        findings.note(ClusterCondition::ClusterProvisioned, FIELD, what);
+        return Ok(Change::Below(what));
     }
     // Patches are Gardener's to bring, in the maintenance window, unless one is asked for by its number.
-    if asked.line() < live.line() || asked.line() == live.line() && asked.patch <= live.patch {
-        return Some(text);
+    if asked.line() == live.line() && asked.patch <= live.patch {
+        return Ok(Change::None);
     }
     if asked.major != live.major || asked.minor > live.minor + 1 {
         let what = format!("from {live} to {asked} would skip a minor version");
         let next = offered.iter().filter(|(version, stage)| {
             *stage != Stage::Unavailable && version.line() == (live.major, live.minor + 1)
         });
-        findings.problem(Problem::new(FIELD, what).allowed(next.map(|(version, _)| version)));
-        return None;
+        return Err(Problem::new(field, what).allowed(next.map(|(version, _)| version)));
     }
-    findings.take(choose(FIELD, asked, &offered)).map(|version| version.to_string())
+    choose(field, asked, offered).map(Change::To)
 }
 
-fn fresh(asked: Option<(&str, &str)>, offered: &[(Version, Stage)]) -> Result<Version, Problem> {
+/// The version of a cluster that is new: field and value of what is asked for, or the best there is.
+pub(crate) fn fresh(asked: Option<(&str, &str)>, offered: &[(Version, Stage)]) -> Result<Version, Problem> {
     if let Some((field, asked)) = asked {
         return choose(field, parse(field, asked)?, offered);
     }
@@ -137,7 +166,7 @@ pub(super) fn newest_image<'a>(offered: &[(&'a str, Stage)]) -> Option<&'a str> 
 }
 
 /// The newer of two versions of an image.
-pub(super) fn newer_image<'a>(one: &'a str, other: &'a str) -> &'a str {
+pub(crate) fn newer_image<'a>(one: &'a str, other: &'a str) -> &'a str {
     if image_order(one) >= image_order(other) { one } else { other }
 }
 

@@ -6,8 +6,10 @@
 //! | [`access`] | what an AccessRequest has inside a cluster |
 //! | [`cluster`] | what Shoot a Cluster becomes, and what is done next about it |
 //! | [`instance`] | which provider this is, and whose a profile is |
+//! | [`landscape`] | what is done about a Landscape, and what its status says |
 //! | [`names`] | names that follow from other names, alike with upstream's |
 //! | [`profiles`] | which ClusterProfile a ProviderConfig makes, with which versions |
+//! | [`provider_config`] | what is done about a ProviderConfig, and what its status says |
 //! | [`responsible`] | whose an AccessRequest is |
 //! | [`resolve`] | what the generic controller does about an AccessRequest |
 //! | [`schedule`] | which Cluster a ClusterRequest gets |
@@ -16,8 +18,10 @@
 pub mod access;
 pub mod cluster;
 pub mod instance;
+pub mod landscape;
 pub mod names;
 pub mod profiles;
+pub mod provider_config;
 pub mod resolve;
 pub mod responsible;
 pub mod schedule;

@@ -12,6 +12,8 @@ pub mod label {
     pub const PROVIDER_NAME: &str = "gardener.clusters.openmcp.cloud/provider-name";
     /// On a Shoot: the environment of that provider.
     pub const ENVIRONMENT: &str = "gardener.clusters.openmcp.cloud/environment";
+    /// On a Shoot: the UID of its Cluster. A Shoot without it was made by upstream's provider.
+    pub const CLUSTER_UID: &str = "gardener.clusters.openmcp.cloud/cluster-uid";
     /// On an object inside a Shoot: the name of the AccessRequest that it was made for.
     pub const MANAGED_BY_NAME: &str = "gardener.clusters.openmcp.cloud/managed-by-name";
     /// On an object inside a Shoot: the namespace of the AccessRequest that it was made for.
@@ -123,6 +125,12 @@ pub enum Reason {
     UnknownProfile,
     /// The Shoot does not exist.
     ShootNotFound,
+    /// Gardener works on the Shoot, or has not looked at it yet.
+    ShootProgressing,
+    /// Gardener has given up, or refuses what is asked for.
+    ShootFailed,
+    /// The Shoot of that name is somebody else's.
+    ShootConflict,
 }
 
 impl Reason {
@@ -139,6 +147,9 @@ impl Reason {
             Self::UnknownCloudProfile => "UnknownCloudProfile",
             Self::UnknownProfile => "UnknownProfile",
             Self::ShootNotFound => "ShootNotFound",
+            Self::ShootProgressing => "ShootProgressing",
+            Self::ShootFailed => "ShootFailed",
+            Self::ShootConflict => "ShootConflict",
         }
     }
 }

@@ -1,16 +1,18 @@
 //! A Cluster that Gardener makes, while it is wanted.
 
 use super::{
-    Apply, Decision, Looked, Step, View,
-    applied::{is_applied, stamp},
-    ask,
+    Apply, Decision, Looked, Step, View, ask,
     draft::Draft,
     is_held, is_marked, reading,
     reading::Stage,
     retry,
     whose::{Whose, is_settled, whose},
 };
-use crate::cluster::{Input, Problems, Rendered, render, shoot_name};
+use crate::cluster::{
+    Input, Problems, Rendered,
+    applied::{is_applied, stamp},
+    render, shoot_name,
+};
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
     kyma::{ClusterCondition, ClusterPhase, SubscriptionPhase, SubscriptionStatus},

@@ -8,10 +8,9 @@
 //! | `living`, `ending`, `byoc` | the decision |
 //! | `ask` | the SubscriptionRequest of a Cluster |
 //! | `whose` | whose Shoot it is that has our name |
-//! | `applied`, `reading`, `retry` | what a Shoot tells |
+//! | `reading`, `retry` | what a Shoot tells |
 //! | `draft`, `news`, `outlook` | what the status says, what of it is worth an Event, and what has to happen next |
 
-mod applied;
 mod ask;
 mod byoc;
 mod draft;
@@ -19,8 +18,8 @@ mod ending;
 mod living;
 mod news;
 mod outlook;
-mod reading;
-mod retry;
+pub(crate) mod reading;
+pub(crate) mod retry;
 #[cfg(test)]
 mod tests;
 mod whose;

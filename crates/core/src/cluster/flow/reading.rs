@@ -9,7 +9,7 @@ use allotment_api::{
 
 /// How far Gardener is with a Shoot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// It works on it, or has not begun.
     Working,
     /// It has done what the spec says.
@@ -18,7 +18,7 @@ pub(super) enum Stage {
     GivenUp,
 }
 
-pub(super) fn stage(shoot: &Shoot) -> Stage {
+pub(crate) fn stage(shoot: &Shoot) -> Stage {
     let Some(status) = &shoot.status else { return Stage::Working };
     let Some(operation) = &status.last_operation else { return Stage::Working };
     match operation.state {
@@ -35,7 +35,7 @@ pub(super) fn stage(shoot: &Shoot) -> Stage {
 }
 
 /// Where the API server can be reached: from outside if possible.
-pub(super) fn address(status: Option<&ShootStatus>) -> Option<String> {
+pub(crate) fn address(status: Option<&ShootStatus>) -> Option<String> {
     let addresses = &status?.advertised_addresses;
     let named = |name: &str| addresses.iter().find(|address| address.name == name);
     let address = ["external", "internal", "unmanaged"].iter().find_map(|name| named(name))?;
@@ -43,7 +43,7 @@ pub(super) fn address(status: Option<&ShootStatus>) -> Option<String> {
 }
 
 /// What Gardener did last, in its words.
-pub(super) fn operation(status: Option<&ShootStatus>) -> Option<OperationStatus> {
+pub(crate) fn operation(status: Option<&ShootStatus>) -> Option<OperationStatus> {
     let LastOperation { type_, state, progress: _, description, last_update_time } =
         status?.last_operation.as_ref()?;
     Some(OperationStatus {
@@ -55,12 +55,12 @@ pub(super) fn operation(status: Option<&ShootStatus>) -> Option<OperationStatus>
 }
 
 /// Of the operation under way, in per cent.
-pub(super) fn progress(status: Option<&ShootStatus>) -> i32 {
+pub(crate) fn progress(status: Option<&ShootStatus>) -> i32 {
     status.and_then(|status| status.last_operation.as_ref()).map_or(0, |operation| operation.progress)
 }
 
 /// What Gardener says went wrong, and its codes.
-pub(super) fn errors(status: Option<&ShootStatus>) -> (String, Vec<String>) {
+pub(crate) fn errors(status: Option<&ShootStatus>) -> (String, Vec<String>) {
     let Some(status) = status else { return (String::new(), Vec::new()) };
     let mut codes: Vec<String> = status.last_errors.iter().flat_map(|error| error.codes.clone()).collect();
     codes.sort_unstable();
@@ -75,7 +75,7 @@ pub(super) fn errors(status: Option<&ShootStatus>) -> (String, Vec<String>) {
 
 /// Gardener's own conditions. `Progressing` is between the two: a Shoot that was healthy counts as healthy until Gardener
 /// says that it is not.
-pub(super) fn health(status: Option<&ShootStatus>, was_healthy: bool) -> Verdict {
+pub(crate) fn health(status: Option<&ShootStatus>, was_healthy: bool) -> Verdict {
     let conditions = status.map(|status| status.conditions.as_slice()).unwrap_or_default();
     let verdict = |status, reason, message| Verdict {
         type_: ClusterCondition::ShootHealthy.as_str(),

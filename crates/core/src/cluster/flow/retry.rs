@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 /// What an operation failed of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// It may well work the next time.
     Passing,
     /// Somebody has to do something outside of us: credentials, quotas.
@@ -16,7 +16,7 @@ pub(super) enum Class {
 
 /// The worst of its codes decides. Gardener's own table says which of them it would retry by itself. Nobody can ask for
 /// something else once it is to be deleted.
-pub(super) fn class(codes: &[String], is_ending: bool) -> Class {
+pub(crate) fn class(codes: &[String], is_ending: bool) -> Class {
     let is_any = |list: &[&str]| codes.iter().any(|code| list.contains(&code.as_str()));
     if is_any(&["ERR_CONFIGURATION_PROBLEM"]) {
         if is_ending { Class::Outside } else { Class::Asked }
@@ -33,7 +33,7 @@ pub(super) fn class(codes: &[String], is_ending: bool) -> Class {
 }
 
 /// When to ask again after `retries` times; none: never by itself.
-pub(super) fn due(shoot: &Shoot, class: Class, retries: i32) -> Option<Timestamp> {
+pub(crate) fn due(shoot: &Shoot, class: Class, retries: i32) -> Option<Timestamp> {
     let (first_minutes, most_minutes) = match class {
         // As long as an outage of a cloud may take, without pressing.
         Class::Passing => (1, 60),

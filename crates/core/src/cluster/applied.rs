@@ -12,13 +12,13 @@ const SHARED_LISTS: [&str; 4] =
     ["/spec/accessRestrictions", "/spec/dns/providers", "/spec/extensions", "/spec/resources"];
 
 /// Puts the digest on a rendered Shoot.
-pub(super) fn stamp(shoot: &mut Value) {
+pub(crate) fn stamp(shoot: &mut Value) {
     let digest = digest(shoot);
     shoot["metadata"]["annotations"][annotation::APPLIED] = Value::String(digest);
 }
 
 /// Whether applying this would change nothing.
-pub(super) fn is_applied(stamped: &Value, live: &Shoot) -> bool {
+pub(crate) fn is_applied(stamped: &Value, live: &Shoot) -> bool {
     // What is rendered is made of fields that the narrow types have, and of some more.
     let Ok(known) = serde_json::from_value::<Shoot>(stamped.clone()) else { return false };
     let (Ok(known), Ok(live)) = (serde_json::to_value(known), serde_json::to_value(live)) else {
