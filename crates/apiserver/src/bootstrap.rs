@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// Who signs tokens.
-const ISSUER: &str = "https://kubernetes.default.svc";
+pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
@@ -33,6 +33,8 @@ impl Server {
             extensions: Vec::new(),
             entropy,
             root_ca: String::new(),
+            state: None,
+            lost: None,
             #[cfg(feature = "planted")]
             planted: None,
         };

@@ -9,6 +9,7 @@ use crate::{
     error::ApiError,
     server::Answer,
     service::{ApiServer, respond_to},
+    state::{StateError, keep_port, kept_authority, last_port},
 };
 use http::{Request, header};
 use http_body_util::{BodyExt, Limited};
@@ -23,6 +24,7 @@ use std::{
     convert::Infallible,
     fmt, io,
     net::{Ipv4Addr, SocketAddr},
+    path::Path,
     sync::Arc,
 };
 use tokio::{net::TcpListener, net::TcpStream, task::JoinHandle, task::JoinSet};
@@ -127,6 +129,8 @@ pub enum LocalError {
     Certificate(CertificateError),
     /// The port could not be had.
     Port(io::Error),
+    /// What has to be kept cannot be.
+    State(StateError),
 }
 
 impl fmt::Display for LocalError {
@@ -134,6 +138,7 @@ impl fmt::Display for LocalError {
         match self {
             Self::Certificate(error) => write!(f, "cannot make a certificate: {error}"),
             Self::Port(error) => write!(f, "cannot listen on 127.0.0.1: {error}"),
+            Self::State(error) => error.fmt(f),
         }
     }
 }
@@ -141,10 +146,10 @@ impl fmt::Display for LocalError {
 impl std::error::Error for LocalError {}
 
 /// Longer than anything that is tried out lasts.
-const LIFE: SignedDuration = SignedDuration::from_hours(24 * 365);
+const LIFE: SignedDuration = SignedDuration::from_hours(24 * 365 * 10);
 
 impl ApiServer {
-    /// Listens on loopback (on a free port if `port` is 0) with new certificates. `clients` signs those of clients; a new
+    /// Listens on loopback: if `port` is 0, on a free one, or on that of the last time if the server remembers. `clients` signs those of clients; a new
     /// authority if there is none yet.
     pub async fn serve_locally(
         &self,
@@ -158,13 +163,19 @@ impl ApiServer {
         };
         let kind = KeyKind::P256;
         let made = LocalError::Certificate;
-        let serving =
-            CertificateAuthority::generate(kind, "allotment-serving", now, end, random).map_err(made)?;
+        let folder = self.with_server(|server| server.state.as_ref().map(|state| state.folder.clone()));
+        let mut authority = |name: &str| {
+            let mut make =
+                || CertificateAuthority::generate(kind, &format!("allotment-{name}"), now, end, random);
+            match &folder {
+                Some(folder) => kept_authority(&folder.join(format!("{name}.pem")), make),
+                None => make().map_err(made),
+            }
+        };
+        let serving = authority("serving")?;
         let clients = match clients {
             Some(clients) => clients,
-            None => Arc::new(
-                CertificateAuthority::generate(kind, "allotment-clients", now, end, random).map_err(made)?,
-            ),
+            None => Arc::new(authority("clients")?),
         };
         let names = [ServerName::Ip(Ipv4Addr::LOCALHOST.into()), ServerName::Dns("localhost".to_owned())];
         let certificate = serving.issue_serving(kind, &names, now, end, random).map_err(made)?;
@@ -174,12 +185,31 @@ impl ApiServer {
         let (authority, server) = (clients.clone(), self.clone());
         let identify: Identify =
             Arc::new(move |certificate| authority.user_from_certificate(certificate, server.now()));
-        let listening = self.listen(port, tls, identify).await.map_err(LocalError::Port)?;
+        let listening = self.listen_again(port, folder.as_deref(), tls, identify).await?;
         let serving_ca_pem = serving.certificate_pem();
         self.with_server(|server| server.set_root_ca(&serving_ca_pem));
         let credentials =
             Credentials::Certificate { certificate_pem: admin.certificate_pem(), key_pem: admin.key_pem() };
         let admin_kubeconfig = kubeconfig(&listening.url(), &serving_ca_pem, "admin", &credentials);
         Ok(Local { listening, admin_kubeconfig, clients, serving_ca_pem })
+    }
+
+    /// Where it listened the last time, kubeconfigs that were handed out lead to.
+    async fn listen_again(
+        &self,
+        port: u16,
+        folder: Option<&Path>,
+        tls: Arc<ServerConfig>,
+        identify: Identify,
+    ) -> Result<Listening, LocalError> {
+        let Some(folder) = folder.filter(|_| port == 0) else {
+            return self.listen(port, tls, identify).await.map_err(LocalError::Port);
+        };
+        let listening = match self.listen(last_port(folder), tls.clone(), identify.clone()).await {
+            Ok(listening) => listening,
+            Err(_) => self.listen(0, tls, identify).await.map_err(LocalError::Port)?,
+        };
+        keep_port(folder, listening.address().port()).map_err(LocalError::State)?;
+        Ok(listening)
     }
 }

@@ -28,6 +28,7 @@ pub mod schema;
 pub mod selector;
 pub mod server;
 pub mod service;
+pub mod state;
 pub mod store;
 pub mod table;
 pub mod watch;

@@ -15,6 +15,7 @@ use crate::{
     planted::Planted,
     request::{self, Query, ResourceRoute, Route, Verb},
     resource::Resource,
+    state::State,
     store::Store,
     watch::Watch,
 };
@@ -41,6 +42,10 @@ pub struct Server {
     pub(crate) entropy: Entropy,
     /// The CA bundle that every namespace gets as `kube-root-ca.crt`.
     pub(crate) root_ca: String,
+    /// Where it remembers, if it does.
+    pub(crate) state: Option<State>,
+    /// Why it cannot answer any more.
+    pub(crate) lost: Option<String>,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<crate::planted::Planted>,
 }
@@ -155,6 +160,9 @@ impl Server {
     /// otherwise a bearer token decides, and otherwise it is `system:anonymous`. Nothing in a request can end the server:
     /// what is wrong with it is in the answer.
     pub fn handle(&mut self, request: Request<Bytes>, caller: Option<User>, now: Timestamp) -> Answer {
+        if let Some(why) = &self.lost {
+            return Answer::refusal(&ApiError::unavailable(why));
+        }
         let head = request.method() == Method::HEAD;
         let mut answer = self.answer(request, caller, now).unwrap_or_else(|error| Answer::refusal(&error));
         if let Answer::Now(reply) = &mut answer
@@ -286,6 +294,9 @@ impl Server {
             && let Some(answer) = self.special_subresource(call)?
         {
             return Ok(answer);
+        }
+        if !matches!(call.verb, Verb::Get | Verb::List | Verb::Watch) {
+            self.check_room()?;
         }
         match call.verb {
             Verb::Get => self.get(call),

@@ -2,6 +2,7 @@
 
 use crate::{
     auth::User,
+    error::ApiError,
     server::{Answer, Entropy, Reply, Server},
     watch::{Frames, Watch},
 };
@@ -55,7 +56,7 @@ impl ApiServer {
     pub fn with(server: Server, clock: Clock) -> Self {
         let (revision, _) = channel::channel(server.revision());
         let this = Self { server: Arc::new(Mutex::new(server)), revision: Arc::new(revision), clock };
-        this.settle();
+        this.settled(|_| ()).1.ok();
         this
     }
 
@@ -74,11 +75,9 @@ impl ApiServer {
         (self.clock)()
     }
 
-    /// Looks at the server, or changes it, between two requests.
+    /// Looks at the server, or changes it, between two requests. What cannot be kept is not changed.
     pub fn with_server<T>(&self, look: impl FnOnce(&mut Server) -> T) -> T {
-        let result = look(&mut self.lock());
-        self.settle();
-        result
+        self.settled(look).0
     }
 
     /// Answers one request.
@@ -94,9 +93,8 @@ impl ApiServer {
         faults: WatchFaults,
     ) -> Response<AnswerBody> {
         let now = (self.clock)();
-        let answer = self.lock().handle(request, caller, now);
-        self.settle();
-        match answer {
+        let (answer, kept) = self.settled(|server| server.handle(request, caller, now));
+        match kept.map_or_else(|error| Answer::refusal(&error), |()| answer) {
             Answer::Watch(watch) => self.stream(*watch, faults),
             answer => respond_to(answer),
         }
@@ -113,13 +111,18 @@ impl ApiServer {
         respond_to(self.lock().handle_in_the_past(request, caller, now, back))
     }
 
-    /// Does what a cluster does by itself, and wakes the watchers.
-    fn settle(&self) {
+    /// Does something, and what a cluster does by itself after that; keeps it, and wakes the watchers. Nobody sees
+    /// anything before it is kept.
+    pub(crate) fn settled<T>(&self, act: impl FnOnce(&mut Server) -> T) -> (T, Result<(), ApiError>) {
         let mut server = self.lock();
-        server.do_chores((self.clock)());
+        let result = act(&mut server);
+        let now = (self.clock)();
+        server.do_chores(now);
+        let kept = server.commit(now);
         let revision = server.revision();
         drop(server);
         self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
+        (result, kept)
     }
 
     fn lock(&self) -> MutexGuard<'_, Server> {

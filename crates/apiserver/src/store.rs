@@ -3,7 +3,7 @@
 //! Every write takes the next revision of the whole store, as with etcd. An object is serialised once, when it is
 //! written; reads, lists and watches share those bytes.
 
-use crate::resource::StorageKey;
+use crate::{resource::StorageKey, state::Entry};
 use bytes::Bytes;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -86,6 +86,8 @@ struct Collection {
 pub struct Store {
     revision: Revision,
     collections: BTreeMap<StorageKey, Collection>,
+    /// What has changed and is not on the disk yet, if it is to be.
+    unwritten: Option<Vec<Entry>>,
 }
 
 /// The history does not go back that far.
@@ -157,7 +159,7 @@ impl Store {
             let objects = self.list_at(kind, revision.max(collection.compacted)).unwrap_or_default();
             (kind.clone(), Collection { objects, changes: VecDeque::new(), compacted: revision })
         });
-        Self { revision, collections: collections.collect() }
+        Self { revision, collections: collections.collect(), unwritten: None }
     }
 
     /// How many objects of a kind there are.
@@ -179,6 +181,7 @@ impl Store {
         labels: Box<[(Box<str>, Box<str>)]>,
     ) -> Arc<Change> {
         self.revision += 1;
+        self.note(self.revision, kind, &key, Some(&bytes));
         let object = Arc::new(Stored { revision: self.revision, bytes, labels });
         let collection = self.collection(kind);
         let previous = collection.objects.insert(key.clone(), object.clone());
@@ -188,16 +191,17 @@ impl Store {
 
     /// Puts other bytes in the place of those of an object, without a change: nobody is told.
     pub(crate) fn rewrite(&mut self, kind: &StorageKey, key: &Key, bytes: Bytes) {
-        if let Some(stored) = self.collection(kind).objects.get_mut(key) {
-            let (revision, labels) = (stored.revision, stored.labels.clone());
-            *stored = Arc::new(Stored { revision, bytes, labels });
-        }
+        let Some(stored) = self.collection(kind).objects.get_mut(key) else { return };
+        let (revision, labels) = (stored.revision, stored.labels.clone());
+        *stored = Arc::new(Stored { revision, bytes: bytes.clone(), labels });
+        self.note(revision, kind, key, Some(&bytes));
     }
 
     /// Removes an object. `last` is what it was last, with [`Store::next_revision`] as its resourceVersion.
     pub fn remove(&mut self, kind: &StorageKey, key: &Key, last: Bytes) -> Option<Arc<Change>> {
         let previous = self.collection(kind).objects.remove(key)?;
         self.revision += 1;
+        self.note(self.revision, kind, key, None);
         let labels = previous.labels.clone();
         let object = Arc::new(Stored { revision: self.revision, bytes: last, labels });
         Some(self.record(kind, ChangeKind::Deleted, key.clone(), object, Some(previous)))
@@ -233,6 +237,49 @@ impl Store {
             collection.changes.clear();
             collection.compacted = self.revision;
         }
+    }
+
+    /// All objects of all kinds.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&StorageKey, &Key, &Arc<Stored>)> {
+        self.collections.iter().flat_map(|(kind, collection)| {
+            collection.objects.iter().map(move |(key, stored)| (kind, key, stored))
+        })
+    }
+
+    /// Puts back an object that was written before, without a change.
+    pub(crate) fn bring_back(&mut self, kind: &StorageKey, key: Key, stored: Stored) {
+        self.advance(stored.revision);
+        self.collection(kind).objects.insert(key, Arc::new(stored));
+    }
+
+    /// Leaves out an object that was removed before.
+    pub(crate) fn leave_out(&mut self, kind: &StorageKey, key: &Key, revision: Revision) {
+        self.advance(revision);
+        self.collection(kind).objects.remove(key);
+    }
+
+    /// The last write was this one, or a later one.
+    pub(crate) fn advance(&mut self, revision: Revision) {
+        self.revision = self.revision.max(revision);
+    }
+
+    /// From now on, every change is noted for [`Store::take_unwritten`].
+    pub(crate) fn note_changes(&mut self) {
+        self.unwritten = Some(Vec::new());
+    }
+
+    /// What has changed since the last time.
+    pub(crate) fn take_unwritten(&mut self) -> Vec<Entry> {
+        self.unwritten.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn note(&mut self, revision: Revision, kind: &StorageKey, key: &Key, bytes: Option<&Bytes>) {
+        let Some(unwritten) = &mut self.unwritten else { return };
+        let (kind, key) = (kind.clone(), key.clone());
+        unwritten.push(match bytes.cloned() {
+            Some(bytes) => Entry::Put { revision, kind, key, bytes },
+            None => Entry::Remove { revision, kind, key },
+        });
     }
 
     fn collection(&mut self, kind: &StorageKey) -> &mut Collection {

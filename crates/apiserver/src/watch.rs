@@ -138,7 +138,8 @@ impl Server {
     /// What happened since the last time. A watch whose place is forgotten ends with an error event.
     pub fn poll(&self, watch: &mut Watch) -> Frames {
         let mut frames = Frames { frames: std::mem::take(&mut watch.ahead), ended: watch.ended };
-        if watch.ended {
+        if watch.ended || self.lost.is_some() {
+            frames.ended = true;
             return frames;
         }
         if let Err(error) = self.follow(watch, &mut frames.frames) {

@@ -4,7 +4,7 @@ use super::{
     fields::FieldsError,
     garden::Garden,
     manifests::{self, GARDEN, LoadError, POOL, admin},
-    servers::{EmbeddedServers, system_entropy},
+    servers::{EmbeddedServers, ServerError, system_entropy},
 };
 use crate::landscape::Landscape;
 use allotment_apiserver::{
@@ -12,12 +12,15 @@ use allotment_apiserver::{
     https::{Local, LocalError},
     server::Entropy,
     service::Clock,
+    state::StateError,
 };
 use jiff::Timestamp;
 use kube::Client;
 use serde_json::Value;
 use std::{
-    env, fs, io,
+    env, fs,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -47,6 +50,12 @@ pub enum EmbeddedError {
     /// It cannot be reached.
     #[error(transparent)]
     Local(#[from] LocalError),
+    /// It does not remember.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The API server of a Shoot that was there before does not come back.
+    #[error(transparent)]
+    Server(#[from] ServerError),
     /// The kubeconfigs could not be written.
     #[error("cannot write {path}: {source}")]
     File {
@@ -65,10 +74,25 @@ impl EmbeddedGarden {
 
     /// One with a clock of its own. Every server gets its own source of randomness.
     pub fn with(entropy: impl Fn() -> Entropy, clock: Clock) -> Result<Self, EmbeddedError> {
-        let garden = ApiServer::with(garden_server(entropy(), entropy(), clock())?, clock.clone());
-        let control_plane = ApiServer::with(Server::new(entropy(), clock()), clock.clone());
-        let shoots = Arc::new(EmbeddedServers::new(garden.clone(), clock));
-        Ok(Self { garden, control_plane, shoots })
+        let garden = garden_server(entropy(), entropy(), clock())?;
+        Ok(Self::of(garden, Server::new(entropy(), clock()), clock, None))
+    }
+
+    /// One that remembers in a folder, with the system's clock and randomness.
+    pub fn kept_in(folder: &Path) -> Result<Self, EmbeddedError> {
+        let now = Timestamp::now();
+        let mut garden = garden_server(system_entropy(), system_entropy(), now)?;
+        garden.keep_in(&folder.join("garden"), now)?;
+        let mut control_plane = Server::new(system_entropy(), now);
+        control_plane.keep_in(&folder.join("control-plane"), now)?;
+        Ok(Self::of(garden, control_plane, Arc::new(Timestamp::now), Some(folder.join("shoots"))))
+    }
+
+    fn of(garden: Server, control_plane: Server, clock: Clock, shoots: Option<PathBuf>) -> Self {
+        let garden = ApiServer::with(garden, clock.clone());
+        let control_plane = ApiServer::with(control_plane, clock.clone());
+        let shoots = Arc::new(EmbeddedServers::new(garden.clone(), clock, shoots));
+        Self { garden, control_plane, shoots }
     }
 }
 
@@ -92,15 +116,29 @@ pub struct EmbeddedLandscape {
     /// The control plane over HTTPS.
     pub control_plane: Local,
     folder: PathBuf,
+    is_temporary: bool,
 }
 
 impl EmbeddedLandscape {
     /// Starts one. Its clients talk to the servers directly; its kubeconfigs lead over HTTPS.
     pub async fn start() -> Result<Self, EmbeddedError> {
-        let embedded = EmbeddedGarden::new()?;
+        Self::of(EmbeddedGarden::new()?, new_folder()?, true).await
+    }
+
+    /// Starts one that remembers in a folder, and goes on where it was.
+    pub async fn start_in(folder: &Path) -> Result<Self, EmbeddedError> {
+        let embedded = EmbeddedGarden::kept_in(folder)?;
+        embedded.shoots.resume().await?;
+        Self::of(embedded, folder.to_owned(), false).await
+    }
+
+    async fn of(
+        embedded: EmbeddedGarden,
+        folder: PathBuf,
+        is_temporary: bool,
+    ) -> Result<Self, EmbeddedError> {
         let garden = embedded.garden.serve_locally(0, None).await?;
         let control_plane = embedded.control_plane.serve_locally(0, None).await?;
-        let folder = new_folder()?;
         let landscape = Landscape {
             garden: client(&embedded.garden),
             control_plane: client(&embedded.control_plane),
@@ -114,12 +152,15 @@ impl EmbeddedLandscape {
             // Whichever is in the path: ours is built with the real landscape.
             kubectl: PathBuf::from("kubectl"),
         };
-        Ok(Self { landscape, embedded, garden, control_plane, folder })
+        Ok(Self { landscape, embedded, garden, control_plane, folder, is_temporary })
     }
 }
 
 impl Drop for EmbeddedLandscape {
     fn drop(&mut self) {
+        if !self.is_temporary {
+            return;
+        }
         // Somebody else may have tidied up already.
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -144,7 +185,9 @@ fn new_folder() -> Result<PathBuf, EmbeddedError> {
 
 fn write(folder: &Path, name: &str, kubeconfig: &Value) -> Result<PathBuf, EmbeddedError> {
     let path = folder.join(name);
-    match fs::write(&path, kubeconfig.to_string()) {
+    let mut options = fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+    match file.and_then(|mut file| file.write_all(kubeconfig.to_string().as_bytes())) {
         Ok(()) => Ok(path),
         Err(source) => Err(EmbeddedError::File { path, source }),
     }

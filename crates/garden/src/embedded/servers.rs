@@ -8,6 +8,7 @@ use allotment_apiserver::{
     https::{Local, LocalError},
     server::{Answer, Entropy},
     service::Clock,
+    state::{StateError, kept_authority},
 };
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -17,18 +18,22 @@ use serde_json::Value;
 use std::{
     collections::BTreeMap,
     error::Error,
+    fs, io,
     ops::Bound,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock, PoisonError},
 };
 use tokio::sync::Mutex;
 
 /// Longer than any landscape lasts.
-const LIFE: SignedDuration = SignedDuration::from_hours(24 * 365);
+const LIFE: SignedDuration = SignedDuration::from_hours(24 * 365 * 10);
 
 /// Starts an API server for a Shoot when it is first asked for, and ends it some calls after the Shoot is gone.
 pub struct EmbeddedServers {
     garden: ApiServer,
     clock: Clock,
+    /// Where each remembers, under the UID of its Shoot.
+    folder: Option<PathBuf>,
     running: Mutex<Rounds<Running>>,
 }
 
@@ -79,15 +84,52 @@ pub enum ServerError {
     /// It did not begin with what every Shoot has.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// It does not remember.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// What was there before cannot be looked at.
+    #[error("cannot read {folder}: {source}")]
+    Folder {
+        /// Where it is.
+        folder: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// The Shoot is not there.
     #[error("there is no Shoot {0}")]
     NoShoot(ShootKey),
 }
 
 impl EmbeddedServers {
-    /// For the Shoots of this garden.
-    pub fn new(garden: ApiServer, clock: Clock) -> Self {
-        Self { garden, clock, running: Mutex::default() }
+    /// For the Shoots of this garden. They remember if there is a folder for it.
+    pub fn new(garden: ApiServer, clock: Clock, folder: Option<PathBuf>) -> Self {
+        Self { garden, clock, folder, running: Mutex::default() }
+    }
+
+    /// Starts those that ran the last time, and forgets those whose Shoot is gone.
+    pub async fn resume(&self) -> Result<(), ServerError> {
+        let Some(folder) = self.folder.as_ref().filter(|folder| folder.exists()) else { return Ok(()) };
+        let shoots = self.read("/apis/core.gardener.cloud/v1beta1/shoots").unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let shoots: BTreeMap<String, ShootKey> = shoots["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|shoot| &shoot["metadata"])
+            .map(|shoot| {
+                let key = ShootKey { namespace: text(&shoot["namespace"]), name: text(&shoot["name"]) };
+                (text(&shoot["uid"]), key)
+            })
+            .collect();
+        let entries =
+            fs::read_dir(folder).map_err(|source| ServerError::Folder { folder: folder.clone(), source })?;
+        for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
+            match shoots.get(&*entry.file_name().to_string_lossy()) {
+                Some(shoot) => drop(self.get_or_start(shoot).await?),
+                None => forget(&entry.path()),
+            }
+        }
+        Ok(())
     }
 
     /// The API server of a Shoot, to look into, if it has one.
@@ -101,11 +143,11 @@ impl EmbeddedServers {
             let uid = self.uid(&key);
             if running.all.get(&key).is_some_and(|running| Some(&running.uid) != uid.as_ref()) {
                 tracing::info!(shoot = %key, "the API server of a Shoot that is gone ends");
-                running.all.remove(&key);
+                self.end(running.all.remove(&key));
             }
         }
         let Some(uid) = self.uid(shoot) else {
-            running.all.remove(shoot);
+            self.end(running.all.remove(shoot));
             return Err(ServerError::NoShoot(shoot.clone()));
         };
         if let Some(running) = running.all.get(shoot).filter(|running| running.uid == uid) {
@@ -114,25 +156,46 @@ impl EmbeddedServers {
         let now = (self.clock)();
         let mut server = Server::new(system_entropy(), now);
         manifests::load(&mut server, &SHOOT_ACCESS, now)?;
+        if let Some(folder) = &self.folder {
+            server.keep_in(&folder.join(&uid), now)?;
+        }
         let server = ApiServer::with(server, self.clock.clone());
-        let local = server.serve_locally(0, Some(client_authority(now)?)).await?;
+        let local = server.serve_locally(0, Some(self.client_authority(now)?)).await?;
         tracing::info!(%shoot, url = local.listening.url(), "the API server of a Shoot listens");
         let started = Running { uid, server, local };
         let described = started.described();
-        running.all.insert(shoot.clone(), started);
+        self.end(running.all.insert(shoot.clone(), started));
         Ok(described)
+    }
+
+    /// One whose Shoot is gone.
+    fn end(&self, running: Option<Running>) {
+        if let (Some(running), Some(folder)) = (running, &self.folder) {
+            forget(&folder.join(&running.uid));
+        }
+    }
+
+    /// Who signs for the clients of all Shoots.
+    fn client_authority(&self, now: Timestamp) -> Result<Arc<CertificateAuthority>, ServerError> {
+        let Some(folder) = &self.folder else { return Ok(client_authority(now)?) };
+        let make = || make_client_authority(now);
+        Ok(Arc::new(kept_authority(&folder.join("clients.pem"), make)?))
     }
 
     /// The UID of a Shoot that is there.
     fn uid(&self, shoot: &ShootKey) -> Option<String> {
         let ShootKey { namespace, name } = shoot;
         let path = format!("/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/shoots/{name}");
+        self.read(&path)?["metadata"]["uid"].as_str().map(str::to_owned)
+    }
+
+    /// What the garden has there.
+    fn read(&self, path: &str) -> Option<Value> {
         let request = Request::get(path).body(Bytes::new()).ok()?;
         let now = (self.clock)();
         let answer = self.garden.with_server(|server| server.handle(request, Some(manifests::admin()), now));
         let Answer::Now(reply) = answer else { return None };
-        let found: Value = serde_json::from_slice(&reply.body).ok()?;
-        found["metadata"]["uid"].as_str().map(str::to_owned)
+        serde_json::from_slice(&reply.body).ok()
     }
 }
 
@@ -167,10 +230,20 @@ fn client_authority(now: Timestamp) -> Result<Arc<CertificateAuthority>, Certifi
     if let Some(authority) = AUTHORITY.get() {
         return Ok(authority.clone());
     }
-    let mut entropy = system_entropy();
-    let made =
-        CertificateAuthority::generate(KeyKind::Rsa2048, "shoot clients", now, now + LIFE, &mut *entropy)?;
+    let made = make_client_authority(now)?;
     Ok(AUTHORITY.get_or_init(|| Arc::new(made)).clone())
+}
+
+fn make_client_authority(now: Timestamp) -> Result<CertificateAuthority, CertificateError> {
+    let mut entropy = system_entropy();
+    CertificateAuthority::generate(KeyKind::Rsa2048, "shoot clients", now, now + LIFE, &mut *entropy)
+}
+
+/// Nobody reads it any more; if it cannot go now, it does the next time.
+fn forget(folder: &Path) {
+    if let Err(error) = fs::remove_dir_all(folder) {
+        tracing::warn!(folder = %folder.display(), %error, "what a Shoot left behind cannot be removed");
+    }
 }
 
 /// Randomness of the system.
