@@ -23,7 +23,10 @@ mod kubectl;
 mod postgres;
 mod search;
 
-pub use allotment_garden::landscape::{Landscape, Plot, client};
+pub use allotment_garden::{
+    gardenlet::{Failure, Script, ShootKey},
+    landscape::{Landscape, Plot, client},
+};
 pub use kubectl::{Kubectl, NoKubectl, Said};
 pub use postgres::{NoPostgres, Postgres};
 pub use search::{Search, every_object, in_objects};

@@ -88,7 +88,12 @@ fn status(view: &View<'_>, is_ending: bool) -> LandscapeStatus {
     );
     let (mut api_server, mut projects) = (before.api_server, before.projects);
     match view.login {
-        Login::NotYet => (),
+        Login::NotYet => {
+            let is_new = !before.common.conditions.iter().any(|condition| condition.type_ == access);
+            let reason = Reason::GardenClusterInteractionProblem.as_str();
+            let finding = Finding::fails(access, reason, "nobody has logged in yet");
+            findings.extend(Some(finding).filter(|_| is_new));
+        }
         Login::Refused(why) => {
             findings.push(Finding::fails(access, Reason::KubeconfigError.as_str(), why));
             (api_server, projects) = (String::new(), Vec::new());

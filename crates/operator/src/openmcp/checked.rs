@@ -36,17 +36,21 @@ pub(super) async fn status<K: Kind, S: Serialize + PartialEq>(
         return Ok(None);
     }
     let mut fields = json!(after);
-    // A merge patch takes away only what it names.
-    if let Some(Value::Object(before)) = before.map(|before| json!(before)) {
-        for (gone, _) in before {
-            if fields.get(&gone).is_none() {
-                fields[gone] = Value::Null;
-            }
-        }
-    }
+    name_what_is_gone(&json!(before), &mut fields);
     let (patch, name) = (of_this_state(object, json!({ "status": fields })), object.name_any());
     let what = || format!("write the status of {} {name}", K::kind(&()));
     call(what, api.patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch))).await.map(Some)
+}
+
+/// A merge patch takes away only what it names.
+fn name_what_is_gone(before: &Value, after: &mut Value) {
+    let (Value::Object(before), Value::Object(after)) = (before, after) else { return };
+    for (name, before) in before {
+        match after.get_mut(name) {
+            Some(after) => name_what_is_gone(before, after),
+            None => drop(after.insert(name.clone(), Value::Null)),
+        }
+    }
 }
 
 fn of_this_state<K: Kind>(object: &K, mut change: Value) -> Value {

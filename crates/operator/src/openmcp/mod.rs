@@ -5,6 +5,7 @@
 //! | [`generic`] | AccessRequests, as far as they are the same for every provider |
 //! | [`landscapes`] | the gardens that this process has logged in to, and the way from a Cluster to its Shoot |
 //! | [`lanes`] | a queue of work for each landscape, so that a bad one holds up no other |
+//! | [`provider`] | Landscapes, ProviderConfigs and Clusters |
 //! | [`scheduler`] | ClusterRequests, where nobody else looks after them |
 //!
 //! # How the controllers are put together
@@ -21,6 +22,7 @@ mod checked;
 pub mod generic;
 pub mod landscapes;
 pub mod lanes;
+pub mod provider;
 mod refer;
 pub mod scheduler;
 mod term;

@@ -1,7 +1,10 @@
 //! What the controllers of the ClusterProvider do on API servers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
+mod configs;
+mod gardens;
 mod generic;
+mod lives;
 mod platform;
 mod scheduler;
 
@@ -10,6 +13,20 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     run(vec![
+        case!(configs::a_config_is_offered_and_withdrawn),
+        case!(configs::g10_g21_a_kubeconfig_that_is_refused_says_why_and_a_changed_secret_is_noticed),
+        case!(configs::g9_a_garden_that_hangs_holds_up_no_other),
+        case!(configs::g12_g22_deletion_waits_for_who_refers_and_goes_on_by_itself),
+        case!(configs::g13_a_profile_that_is_gone_is_in_nobodys_way),
+        case!(configs::g14_g15_profiles_follow_their_cloud_profile),
+        case!(lives::g1_a_cluster_lives_from_its_profile_to_its_end),
+        case!(lives::g2_g3_g24_what_is_asked_for_comes_once_and_goes),
+        case!(lives::g5_g19_environments_and_providers_do_not_touch_each_other),
+        case!(lives::g12_what_is_torn_away_by_force_does_not_keep_a_cluster),
+        case!(lives::g16_g18_what_gardener_says_of_a_shoot_is_told),
+        case!(lives::g17_a_deletion_ends_whatever_became_of_the_shoot),
+        case!(lives::x1_finalizers_of_others_are_never_lost_and_are_waited_for),
+        case!(lives::people_can_have_it_left_alone_or_looked_at),
         case!(generic::o9_what_is_missing_is_told_and_what_comes_is_noticed_at_once),
         case!(generic::o8_labels_that_were_there_are_verified),
         case!(generic::a_request_is_deleted_when_its_time_is_over),

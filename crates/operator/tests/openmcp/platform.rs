@@ -53,6 +53,12 @@ impl Platform {
         Ok(Self::on(landscape.plot_without_gardenlet().await?))
     }
 
+    /// With somebody who looks after Shoots.
+    pub async fn with_gardenlet(landscape: &Landscape) -> Result<Self, Fault> {
+        landscape.install_crds().await?;
+        Ok(Self::on(landscape.plot().await?))
+    }
+
     fn on(plot: Plot) -> Self {
         Self { plot, metrics: Metrics::new(), ahead: Arc::default(), tasks: Vec::new() }
     }

@@ -28,7 +28,8 @@ use allotment_api::{
 };
 use serde_json::{Map, Value, json};
 
-/// What every Shoot of the provider has, as upstream's have.
+/// What every Shoot of the provider has, as upstream's have, unless the template says otherwise; an empty text leaves it out.
+/// Not every Gardener has managed issuers, and one that has not refuses a Shoot that asks for them.
 const ANNOTATIONS: [(&str, &str); 2] = [
     ("shoot.gardener.cloud/cleanup-extended-apis-finalize-grace-period-seconds", "30"),
     ("authentication.gardener.cloud/issuer", "managed"),
@@ -250,7 +251,10 @@ fn mark(input: &Input<'_>, shoot: &mut Value) {
     }
     let mut annotations = passed_on(metadata.annotations.as_ref());
     annotations.extend(texts(shoot, "/metadata/annotations"));
-    annotations.extend(ANNOTATIONS.map(|(key, value)| (key.to_owned(), json!(value))));
+    for (key, value) in ANNOTATIONS {
+        annotations.entry(key).or_insert_with(|| json!(value));
+    }
+    annotations.retain(|key, value| *value != "" || !ANNOTATIONS.iter().any(|(ours, _)| ours == key));
     shoot["metadata"]["labels"] = Value::Object(labels);
     shoot["metadata"]["annotations"] = Value::Object(annotations);
 }

@@ -24,6 +24,8 @@ use std::{
 pub struct Login {
     /// The garden. What is behind it changes with the credentials, so it can be kept.
     pub garden: Client,
+    /// Another one with every garden: what was learned from one is not true of the next.
+    pub number: u64,
     /// Its address.
     pub server: String,
     /// The namespaces of the projects that can be used, by project.
@@ -32,6 +34,17 @@ pub struct Login {
     pub refused: BTreeMap<String, String>,
     /// Why the garden could not be asked the last time, if it could not.
     pub trouble: Option<String>,
+}
+
+impl Login {
+    fn says_the_same(&self, other: &Self) -> bool {
+        let Self { garden: _, number, server, projects, refused, trouble } = self;
+        *number == other.number
+            && *server == other.server
+            && *projects == other.projects
+            && *refused == other.refused
+            && *trouble == other.trouble
+    }
 }
 
 /// A project of a garden.
@@ -43,6 +56,8 @@ pub struct Place {
     pub project: Option<String>,
     /// The garden.
     pub garden: Client,
+    /// Another one with every garden.
+    pub number: u64,
     /// The namespace of the project.
     pub namespace: String,
 }
@@ -79,6 +94,8 @@ pub(super) struct Index {
     pub(super) profiles: Kept<String, Arc<ClusterProfile>>,
     /// What came of the last try to log in, by Landscape.
     pub(super) logins: BTreeMap<String, Result<Entry, String>>,
+    /// The last number of a garden.
+    pub(super) last_number: u64,
     /// By Landscape and namespace.
     pub(super) targets: BTreeMap<(String, String), Targets>,
 }
@@ -125,11 +142,18 @@ impl Index {
         secrets.map(|secret| secret.namespace).collect()
     }
 
-    /// What came of a try to log in. The Landscape may be gone by now.
-    pub(super) fn put(&mut self, landscape: &str, entry: Result<Entry, String>) {
-        if self.landscapes.get(&landscape.to_owned()).is_some() {
-            self.logins.insert(landscape.to_owned(), entry);
+    /// What came of a try to log in, and whether that is news. The Landscape may be gone by now.
+    pub(super) fn put(&mut self, landscape: &str, entry: Result<Entry, String>) -> bool {
+        if self.landscapes.get(&landscape.to_owned()).is_none() {
+            return false;
         }
+        let is_same = match (self.logins.get(landscape), &entry) {
+            (Some(Ok(before)), Ok(after)) => before.login.says_the_same(&after.login),
+            (Some(Err(before)), Err(after)) => before == after,
+            _ => false,
+        };
+        self.logins.insert(landscape.to_owned(), entry);
+        !is_same
     }
 
     pub(super) fn learn_landscape(&mut self, mut landscape: Landscape) -> Vec<Task> {

@@ -92,7 +92,7 @@ impl Landscapes {
         let place = way::place_of(&self.0.index(), &self.0.parts.instance, cluster, record.as_ref())?;
         let Some(Record { shoot, uid: Some(uid), .. }) = record else { return Err(NoWay::NoShoot) };
         let targets = self.0.targets(&place);
-        let Place { landscape, project: _, garden, namespace } = place;
+        let Place { landscape, project: _, garden, number: _, namespace } = place;
         Ok(Way { landscape, garden, namespace, shoot, uid, targets })
     }
 
@@ -121,6 +121,21 @@ impl Landscapes {
         let index = self.0.index();
         let config = index.configs.get(&name.to_owned())?;
         (config.spec.provider_ref.name == self.0.parts.instance.provider).then(|| config.clone())
+    }
+
+    /// The ClusterProfiles, of whichever environment, that this provider has made of a ProviderConfig.
+    pub fn profiles_of(&self, config: &str) -> Vec<String> {
+        let index = self.0.index();
+        let of = index.profiles.iter().filter(|(_, profile)| {
+            profile.spec.provider_ref.name == self.0.parts.instance.provider
+                && profile.spec.provider_config_ref.name == config
+        });
+        of.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// A profile that is gone is known to be, before a watch tells.
+    pub fn forget_profile(&self, name: &str) {
+        self.0.learn(|index| index.forget_profile(name));
     }
 
     /// All ProviderConfigs of this provider.
@@ -286,28 +301,32 @@ impl Inner {
         let known = {
             let index = self.index();
             let entry = index.logins.get(name).and_then(|entry| entry.as_ref().ok());
-            entry.map(|entry| (entry.switch.clone(), entry.origin == origin))
+            // Another address is another garden.
+            let entry = entry.filter(|entry| entry.login.server == server);
+            entry.map(|entry| (entry.switch.clone(), entry.login.number, entry.origin == origin))
         };
-        let switch = match known {
-            Some((switch, true)) => switch,
+        let (switch, number) = match known {
+            Some((switch, number, true)) => (switch, number),
             known => {
                 let refused = |error: target::ConnectError| LoginTrouble::Refused(error.to_string());
                 let client = self.parts.dial.make(name, given).await.map_err(refused)?;
                 match known {
-                    Some((switch, _)) => {
+                    Some((switch, number, _)) => {
                         switch.set(client);
-                        switch
+                        (switch, number)
                     }
-                    None => Switch::new(client),
+                    None => (Switch::new(client), self.next_number(name)),
                 }
             }
         };
         let named = self.index().named_projects(name);
         let Projects { usable, refused } = projects(&switch.client, &named).await?;
         let garden = switch.client.clone();
-        let login = Login { garden, server, projects: usable, refused, trouble: None };
-        self.index().put(name, Ok(Entry { origin, switch, login }));
-        self.tell();
+        let login = Login { garden, number, server, projects: usable, refused, trouble: None };
+        let is_news = self.index().put(name, Ok(Entry { origin, switch, login }));
+        if is_news {
+            self.tell();
+        }
         Ok(())
     }
 
@@ -315,17 +334,24 @@ impl Inner {
     fn could_not(&self, name: &str, trouble: &LoginTrouble) {
         let why = trouble.to_string();
         let mut index = self.index();
-        let before = index.logins.remove(name);
-        let after = match (before, trouble) {
-            (Some(Ok(mut entry)), LoginTrouble::Secret(_) | LoginTrouble::Garden(_)) => {
-                entry.login.trouble = Some(why);
-                Ok(entry)
+        let is_news = match (index.logins.get_mut(name), trouble) {
+            (Some(Ok(entry)), LoginTrouble::Secret(_) | LoginTrouble::Garden(_)) => {
+                entry.login.trouble.replace(why.clone()) != Some(why)
             }
-            _ => Err(why),
+            _ => index.put(name, Err(why)),
         };
-        index.put(name, after);
         drop(index);
-        self.tell();
+        if is_news {
+            self.tell();
+        }
+    }
+
+    /// For another garden. The way into Shoots of the one before leads nowhere any more.
+    fn next_number(&self, landscape: &str) -> u64 {
+        let mut index = self.index();
+        index.targets.retain(|(of, _), _| of != landscape);
+        index.last_number += 1;
+        index.last_number
     }
 
     /// Follows the metadata of Secrets, in the namespaces where Landscapes point at some.

@@ -135,9 +135,9 @@ pub(super) fn place_of(
         if !is_ours(index, instance, profile) {
             return Err(NoWay::NotOurs { profile: profile.clone() });
         }
-        let garden = login_of(index, landscape)?.garden.clone();
+        let Login { garden, number, .. } = login_of(index, landscape)?;
         let (landscape, project, namespace) = (landscape.clone(), project.clone(), namespace.clone());
-        return Ok(Place { landscape, project, garden, namespace });
+        return Ok(Place { landscape, project, garden: garden.clone(), number: *number, namespace });
     }
     let (landscape, project) = configured(index, instance, profile)?;
     let place = place_for(index, &landscape, &project)?;
@@ -157,16 +157,19 @@ pub(super) fn place_for(index: &Index, landscape: &str, project: &str) -> Result
     }
     let login = login_of(index, landscape)?;
     let Some(namespace) = login.projects.get(project) else {
-        let because = login.refused.get(project).cloned();
-        // Until the garden was asked about it, nobody knows.
-        let because = because.ok_or(NoWay::NotYet)?;
         let (landscape, project) = (landscape.to_owned(), project.to_owned());
-        return Err(NoWay::NoProject { landscape, project, because });
+        return Err(match (login.refused.get(&project).cloned(), login.trouble.clone()) {
+            (Some(because), _) => NoWay::NoProject { landscape, project, because },
+            (None, Some(because)) => NoWay::NoLogin { landscape, because },
+            // Until the garden was asked about it, nobody knows.
+            (None, None) => NoWay::NotYet,
+        });
     };
     Ok(Place {
         landscape: landscape.to_owned(),
         project: Some(project.to_owned()),
         garden: login.garden.clone(),
+        number: login.number,
         namespace: namespace.clone(),
     })
 }

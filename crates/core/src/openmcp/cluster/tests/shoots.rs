@@ -153,7 +153,12 @@ fn marks_go_from_the_cluster_over_the_template_to_the_shoot() {
     assert_eq!(metadata["labels"].get("other"), None);
     assert_eq!(metadata["labels"]["gardener.clusters.openmcp.cloud/environment"], "e");
     assert_eq!(metadata["annotations"]["metadata.open-control-plane.io/c"], "3");
-    assert_eq!(metadata["annotations"]["authentication.gardener.cloud/issuer"], "managed");
+    let issuer = "authentication.gardener.cloud/issuer";
+    assert_eq!(metadata["annotations"][issuer], "managed");
+    // Not every Gardener has managed issuers.
+    world.template()["metadata"]["annotations"] = json!({issuer: ""});
+    world.look();
+    assert_eq!(world.shoot()["metadata"]["annotations"].get(issuer), None);
 }
 
 #[test]

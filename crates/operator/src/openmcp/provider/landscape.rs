@@ -1,0 +1,94 @@
+//! One look at a Landscape. Logging in is not done here: what came of it is told.
+
+use super::{Trouble, run::Inner};
+use crate::{
+    openmcp::checked,
+    runtime::{events::Tone, queue::Outcome},
+};
+use allotment_api::openmcp::{
+    gardener::{Landscape, names::finalizer},
+    names::annotation,
+};
+use allotment_core::openmcp::{
+    landscape::{Login, Step, View, decide},
+    status,
+};
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Take the annotation off, put the finalizer on, rest.
+const STEPS: usize = 5;
+
+impl Inner {
+    pub(super) async fn look_at_landscape(&self, name: &str) -> Result<Outcome, Trouble> {
+        let landscapes = &self.parts.landscapes;
+        let api: Api<Landscape> = Api::all(self.parts.platform.clone());
+        let Some(mut landscape) = landscapes.landscape(name) else { return Ok(Outcome::Done) };
+        for _ in 0..STEPS {
+            let (login, configs) = (landscapes.login(name), landscapes.configs_of(name));
+            let (step, status) = decide(&View {
+                landscape: &landscape,
+                login: match &login {
+                    None => Login::NotYet,
+                    Some(Err(why)) => Login::Refused(why),
+                    Some(Ok(login)) => Login::Done {
+                        server: &login.server,
+                        projects: &login.projects,
+                        refused: &login.refused,
+                        trouble: login.trouble.as_deref(),
+                    },
+                },
+                configs: &configs,
+                now: self.parts.clock.now(),
+            });
+            tracing::debug!(landscape = name, ?step, "decided");
+            let change = match step {
+                Step::Leave => return Ok(Outcome::Done),
+                Step::Rest => {
+                    let written =
+                        checked::status(&api, &*landscape, landscape.status.as_ref(), &status).await?;
+                    if let Some(written) = written {
+                        let before = landscape.status.as_ref().map(|status| &status.common);
+                        self.tell(&*landscape, &status::news(before, &status.common)).await;
+                        landscapes.learn_landscape(written);
+                    }
+                    return Ok(Outcome::Done);
+                }
+                Step::Unmark => {
+                    landscapes.look_again(name);
+                    json!({ "annotations": { annotation::OPERATION: null } })
+                }
+                Step::Hold => with(&*landscape, finalizer::LANDSCAPE),
+                Step::LetGo => without(&*landscape, finalizer::LANDSCAPE),
+            };
+            let written = checked::merge(&api, &*landscape, json!({ "metadata": change })).await?;
+            if step == Step::LetGo {
+                return Ok(Outcome::Done);
+            }
+            landscapes.learn_landscape(written.clone());
+            landscape = Arc::new(written);
+        }
+        Err(Trouble::Endless(format!("look at Landscape {name}")))
+    }
+
+    /// Tells of what has changed in the conditions, in one Event.
+    pub(super) async fn tell<K: kube::Resource<DynamicType = ()>>(&self, object: &K, news: &[String]) {
+        if !news.is_empty() {
+            self.recorder.say(object, Tone::Normal, "ConditionChanged", &news.join("; ")).await;
+        }
+    }
+}
+
+/// The finalizers of an object, and this one.
+pub(super) fn with<K: kube::Resource>(object: &K, name: &str) -> Value {
+    let mut finalizers = object.finalizers().to_vec();
+    finalizers.push(name.to_owned());
+    json!({ "finalizers": finalizers })
+}
+
+/// The finalizers of an object without this one.
+pub(super) fn without<K: kube::Resource>(object: &K, name: &str) -> Value {
+    let finalizers: Vec<&String> = object.finalizers().iter().filter(|other| *other != name).collect();
+    json!({ "finalizers": finalizers })
+}
