@@ -132,7 +132,7 @@ fn is_denied_by_provider(request: &AccessRequest) -> bool {
 }
 
 /// When its time is over; it runs from its creation.
-fn end(request: &AccessRequest) -> Result<Option<Timestamp>, String> {
+pub(super) fn end(request: &AccessRequest) -> Result<Option<Timestamp>, String> {
     let Some(text) = &request.spec.ttl else { return Ok(None) };
     let bad = |why: &dyn std::fmt::Display| {
         format!("spec.ttl: {text:?} is not a duration such as 30m or 1h30m: {why}")

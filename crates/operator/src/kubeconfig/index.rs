@@ -229,7 +229,7 @@ fn pruned(cluster: Cluster) -> Cluster {
 }
 
 /// The phases and times of the rotations that end tokens or change the CA.
-fn rotation(shoot: &Shoot) -> String {
+pub(crate) fn rotation(shoot: &Shoot) -> String {
     let credentials = shoot.status.as_ref().and_then(|status| status.credentials.as_ref());
     let Some(rotation) = credentials.and_then(|credentials| credentials.rotation.as_ref()) else {
         return String::new();

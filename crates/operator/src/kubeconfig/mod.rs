@@ -18,5 +18,6 @@ mod run;
 mod trouble;
 
 pub use index::RequestName;
+pub(crate) use index::rotation;
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
 pub use trouble::Trouble;

@@ -2,6 +2,7 @@
 //!
 //! | room | what is there |
 //! |---|---|
+//! | [`access`] | AccessRequests of this provider: a grant in the cluster, a kubeconfig in a Secret |
 //! | [`generic`] | AccessRequests, as far as they are the same for every provider |
 //! | [`landscapes`] | the gardens that this process has logged in to, and the way from a Cluster to its Shoot |
 //! | [`lanes`] | a queue of work for each landscape, so that a bad one holds up no other |
@@ -18,6 +19,7 @@
 //! [passing](NoWay::is_passing) is a reason to wait, and never one to take something back. It is told by
 //! [`Landscapes::changes`] when the answer may be another one.
 
+pub mod access;
 mod checked;
 pub mod generic;
 pub mod landscapes;

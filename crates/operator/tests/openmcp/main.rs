@@ -1,10 +1,14 @@
 //! What the controllers of the ClusterProvider do on API servers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
+mod access;
+mod access_ends;
 mod configs;
+mod desk;
 mod gardens;
 mod generic;
 mod lives;
+mod oidc;
 mod platform;
 mod scheduler;
 
@@ -27,6 +31,22 @@ fn main() -> ExitCode {
         case!(lives::g17_a_deletion_ends_whatever_became_of_the_shoot),
         case!(lives::x1_finalizers_of_others_are_never_lost_and_are_waited_for),
         case!(lives::people_can_have_it_left_alone_or_looked_at),
+        case!(access::a_kubeconfig_works_and_is_limited),
+        case!(access::changed_permissions_take_the_old_ones_away),
+        case!(access::what_is_changed_behind_our_back_is_put_back),
+        case!(access::what_can_never_be_granted_is_denied_and_taken_back),
+        case!(access::a_name_that_somebody_else_has_is_told_and_left_alone),
+        case!(access::g6_two_environments_and_two_providers_never_touch_each_other),
+        case!(access::g7_a_token_is_renewed_in_time_and_granted_while_it_is_valid),
+        case!(access::g8_a_restart_changes_nothing),
+        case!(access::g11_a_lost_reference_to_the_secret_is_written_again),
+        case!(access::g20_names_that_are_too_long_for_a_label_are_no_trouble),
+        case!(access::g23_a_request_is_granted_as_soon_as_its_cluster_is_ready),
+        case!(access_ends::a_deleted_request_leaves_nothing_behind),
+        case!(access_ends::g4_a_request_ends_when_its_cluster_is_gone),
+        case!(access_ends::g4_a_request_ends_when_its_shoot_is_gone),
+        case!(access_ends::a_request_whose_time_is_over_leaves_nothing_behind),
+        case!(oidc::a_login_is_denied_where_the_cluster_cannot_do_it_and_granted_where_it_can),
         case!(generic::o9_what_is_missing_is_told_and_what_comes_is_noticed_at_once),
         case!(generic::o8_labels_that_were_there_are_verified),
         case!(generic::a_request_is_deleted_when_its_time_is_over),

@@ -8,9 +8,10 @@ use allotment_operator::{
         landscapes::{self, Dial},
     },
     runtime::clock::Clock,
-    target::Connect,
+    target::{Connect, ConnectError},
 };
 use allotment_testing::{Landscape, Plot};
+use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use kube::{
     Api, Client, Resource, ResourceExt,
@@ -23,7 +24,7 @@ use std::{
     future::Future,
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -37,6 +38,8 @@ pub struct Platform {
     pub metrics: Metrics,
     /// How far the controllers' clock is ahead, in seconds.
     pub ahead: Arc<AtomicI64>,
+    /// Whether no Shoot can be reached.
+    pub is_cut: Arc<AtomicBool>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -60,7 +63,8 @@ impl Platform {
     }
 
     fn on(plot: Plot) -> Self {
-        Self { plot, metrics: Metrics::new(), ahead: Arc::default(), tasks: Vec::new() }
+        let (ahead, is_cut) = (Arc::default(), Arc::default());
+        Self { plot, metrics: Metrics::new(), ahead, is_cut, tasks: Vec::new() }
     }
 
     pub fn client(&self) -> Client {
@@ -72,9 +76,29 @@ impl Platform {
         Clock::new(move || Timestamp::now() + SignedDuration::from_secs(ahead.load(Ordering::Relaxed)))
     }
 
+    fn connect(&self) -> Connect {
+        let (https, is_cut) = (Connect::over_https(&self.metrics), self.is_cut.clone());
+        Connect::new(move |key, given| {
+            let (https, is_cut) = (https.clone(), is_cut.load(Ordering::Relaxed));
+            async move {
+                if is_cut {
+                    Err(ConnectError("the way is cut".to_owned()))
+                } else {
+                    https.make(key, given).await
+                }
+            }
+            .boxed()
+        })
+    }
+
     /// What a provider of this name is made of. The environment is the plot's own.
     pub fn parts(&self, provider: &str) -> Parts {
-        let instance = Instance { environment: self.plot.namespace.clone(), provider: provider.to_owned() };
+        self.parts_in(&self.plot.namespace, provider)
+    }
+
+    /// The same in another environment.
+    pub fn parts_in(&self, environment: &str, provider: &str) -> Parts {
+        let instance = Instance { environment: environment.to_owned(), provider: provider.to_owned() };
         let settings = Settings {
             instance: instance.clone(),
             identity: provider.to_owned(),
@@ -86,7 +110,7 @@ impl Platform {
             platform: self.client(),
             instance,
             dial: Dial::over_https(&self.metrics),
-            connect: Connect::over_https(&self.metrics),
+            connect: self.connect(),
             clock: self.clock(),
             metrics: self.metrics.clone(),
         });

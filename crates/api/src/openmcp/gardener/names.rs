@@ -24,6 +24,14 @@ pub mod label {
 pub mod annotation {
     /// On a Cluster: a hash over the ClusterConfigs that it named when they were looked at last.
     pub const CLUSTER_CONFIGS: &str = "gardener.clusters.openmcp.cloud/clusterconfigs";
+    /// On the Secret of an AccessRequest: the UID of the Shoot that its kubeconfig is for.
+    pub const SHOOT_UID: &str = "gardener.clusters.openmcp.cloud/shoot-uid";
+    /// On the Secret of an AccessRequest: a hash over what its kubeconfig depends on.
+    pub const MADE_FOR: &str = "gardener.clusters.openmcp.cloud/made-for";
+    /// On the Secret of an AccessRequest: when its token was asked for, in decimal Unix seconds.
+    pub const CREATED: &str = "gardener.clusters.openmcp.cloud/created";
+    /// On the Secret of an AccessRequest: when its token runs out, in decimal Unix seconds.
+    pub const EXPIRES: &str = "gardener.clusters.openmcp.cloud/expires";
 }
 
 /// Finalizers.
@@ -98,6 +106,37 @@ impl ProviderCondition {
             Self::CloudProfile => "CloudProfile",
             Self::ClusterProfileManagement => "ClusterProfileManagement",
             Self::GardenClusterAccess => "GardenClusterAccess",
+        }
+    }
+}
+
+/// The reasons in the conditions of an AccessRequest, beside those of every kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AccessReason {
+    /// The Cluster has no API server yet.
+    ClusterNotReady,
+    /// The Cluster's API server knows nothing of OpenID Connect.
+    OidcNotSupported,
+    /// Something of others has a name that is needed.
+    NameTaken,
+    /// A namespace is missing, and is not to be made.
+    NamespaceMissing,
+    /// The kubeconfig works, and the next one is late.
+    RenewalDelayed,
+    /// The kubeconfig works.
+    Issued,
+}
+
+impl AccessReason {
+    /// The reason as it stands in the condition.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ClusterNotReady => "ClusterNotReady",
+            Self::OidcNotSupported => "OidcNotSupported",
+            Self::NameTaken => "NameTaken",
+            Self::NamespaceMissing => "NamespaceMissing",
+            Self::RenewalDelayed => "RenewalDelayed",
+            Self::Issued => "Issued",
         }
     }
 }

@@ -3,9 +3,13 @@
 //! Everything carries the request, and beside upstream's labels the environment and the provider: two providers on one cluster,
 //! or one AccessRequest of the same name in two environments, never touch each other's objects.
 
-use super::names::{hash8, label_value};
+use crate::{
+    access::grant::Parts,
+    openmcp::names::{hash8, label_value},
+};
 use allotment_api::openmcp::{
-    AccessRequest, OidcProviderConfig, PermissionsRequest, RoleKind, RoleRef, gardener::names::label,
+    AccessRequest, ObjectReference, OidcProviderConfig, PermissionsRequest, RoleKind, RoleRef,
+    gardener::names::label,
 };
 use k8s_openapi::api::rbac::v1::Subject;
 use serde_json::{Map, Value, json};
@@ -38,6 +42,19 @@ pub enum Prefixes {
     /// As they are written.
     Verbatim,
 }
+
+/// The kinds that a request has objects of, in the order in which they are taken away: what lets people in first.
+pub const KINDS: [(&str, &str); 6] = [
+    ("authentication.gardener.cloud/v1alpha1", OPENID_CONNECT),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("v1", "ServiceAccount"),
+];
+
+/// The kind that tells a cluster of an issuer. It is there where the Shoot has the extension.
+pub const OPENID_CONNECT: &str = "OpenIDConnect";
 
 /// An object inside a cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +104,8 @@ pub fn grant(provider: &Provider<'_>, request: &AccessRequest) -> Grant {
                 "ServiceAccount",
                 Some(provider.namespace),
                 &grant.hash,
-                json!({}),
+                // No pod runs as it.
+                json!({ "automountServiceAccountToken": false }),
             ));
             let subjects =
                 json!([{ "kind": "ServiceAccount", "name": grant.hash, "namespace": provider.namespace }]);
@@ -169,6 +187,13 @@ struct Maker {
     labels: Value,
 }
 
+impl Object {
+    /// Whether its name is made of the request's own hash, so that no other request has it.
+    pub fn has_name_of(&self, grant: &Grant) -> bool {
+        self.name.contains(&grant.hash)
+    }
+}
+
 impl Maker {
     fn object(
         &self,
@@ -192,7 +217,8 @@ impl Maker {
 
     /// Makes a role, and says what it is called.
     fn role(&self, grant: &mut Grant, permission: &PermissionsRequest, fallback: &str) -> RoleRef {
-        let name = permission.name.clone().unwrap_or_else(|| fallback.to_owned());
+        let name = permission.name.clone().filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| fallback.to_owned());
         let namespace = permission.namespace.as_deref().filter(|namespace| !namespace.is_empty());
         let kind = if namespace.is_some() { RoleKind::Role } else { RoleKind::ClusterRole };
         if let Some(namespace) = namespace.filter(|_| !permission.disable_automatic_namespace_creation) {
@@ -233,7 +259,7 @@ impl Maker {
         });
         self.object(
             "authentication.gardener.cloud/v1alpha1",
-            "OpenIDConnect",
+            OPENID_CONNECT,
             None,
             hash,
             json!({ "spec": spec }),
@@ -242,14 +268,8 @@ impl Maker {
 }
 
 /// The kubeconfig of who logs in by OpenID Connect: it holds no secret.
-pub fn login(
-    namespace: &str,
-    cluster: &str,
-    server: &str,
-    ca: Option<&str>,
-    oidc: &OidcProviderConfig,
-) -> Value {
-    let name = format!("{namespace}--{cluster}");
+pub fn login(cluster: &ObjectReference, parts: &Parts<'_>, oidc: &OidcProviderConfig) -> Value {
+    let name = format!("{}--{}", cluster.namespace, cluster.name);
     let context = format!("{name}--{}", oidc.name);
     let mut arguments = vec![
         "oidc-login".to_owned(),
@@ -260,9 +280,12 @@ pub fn login(
     ];
     arguments.extend(oidc.extra_scopes.iter().map(|scope| format!("--oidc-extra-scope={scope}")));
     arguments.push("--oidc-pkce-method=auto".to_owned());
-    let mut to = json!({ "server": server });
-    if let Some(ca) = ca {
-        to["certificate-authority-data"] = json!(ca);
+    let mut to = json!({ "server": parts.server });
+    for (key, value) in [("tls-server-name", parts.tls_server_name), ("certificate-authority-data", parts.ca)]
+    {
+        if let Some(value) = value {
+            to[key] = json!(value);
+        }
     }
     json!({
         "apiVersion": "v1",
@@ -388,7 +411,15 @@ mod tests {
     #[test]
     fn a_login_holds_no_secret_and_asks_for_the_scopes() {
         let request = oidc(None);
-        let login = login("n", "c", "https://e", Some("Q0E="), &request.spec.oidc.as_ref().unwrap().provider);
+        let cluster = ObjectReference { name: "c".to_owned(), namespace: "n".to_owned() };
+        let parts = Parts {
+            cluster: "",
+            server: "https://e",
+            tls_server_name: None,
+            ca: Some("Q0E="),
+            namespace: None,
+        };
+        let login = login(&cluster, &parts, &request.spec.oidc.as_ref().unwrap().provider);
         assert_eq!(login["current-context"], "n--c--idp");
         let arguments = login["users"][0]["user"]["exec"]["args"].as_array().unwrap();
         assert!(arguments.contains(&json!("--oidc-extra-scope=groups")));

@@ -1,0 +1,19 @@
+//! AccessRequests, as far as the provider is concerned: what they have inside a cluster, and what is done next about them.
+//!
+//! | file | what is decided there |
+//! |---|---|
+//! | `grant` | what there is in the cluster for a request, and the kubeconfig of who logs in by OpenID Connect |
+//! | `fault` | what can never be granted |
+//! | `flow` | the next step for a request, from the first to the last |
+
+mod ending;
+mod fault;
+mod flow;
+mod grant;
+mod living;
+#[cfg(test)]
+mod tests;
+
+pub use flow::{Decision, Fate, Hitch, Inside, Issued, Step, Target, View, decide};
+pub use grant::{Grant, KINDS, OPENID_CONNECT, Object, Prefixes, Provider, grant, login, selector};
+pub use living::renewal;

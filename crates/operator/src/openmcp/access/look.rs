@@ -1,0 +1,239 @@
+//! One look at a request.
+
+use super::{index::cluster_name, run::Inner, secret, trouble::Trouble};
+use crate::{
+    openmcp::{NoWay, ObjectName, Way},
+    runtime::{call::call, queue::Outcome},
+    target::Reached,
+};
+use allotment_api::openmcp::{
+    AccessRequest, Cluster,
+    gardener::names::Reason,
+    names::{Phase, RequestPhase, label},
+};
+use allotment_core::openmcp::{
+    access::{Hitch, Inside, Issued, Provider, Target, View, decide},
+    cluster::Record,
+};
+use kube::{Api, ResourceExt};
+use std::{
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// The longest way through a look has six steps.
+const STEPS: usize = 12;
+
+/// How often a cluster is looked into: what was changed there behind our back is put back within the hour.
+const LOOK: Duration = Duration::from_mins(30);
+
+/// Spread over this time, so that thousands are not looked into at once.
+const JITTER: Duration = Duration::from_mins(25);
+
+/// What is known of a request and its cluster.
+pub(super) struct Scene {
+    pub(super) name: ObjectName,
+    pub(super) request: Arc<AccessRequest>,
+    pub(super) target: Target,
+    /// The way to the Shoot, where the target is one.
+    pub(super) way: Option<Way>,
+    pub(super) secret: Option<Issued>,
+    /// The cluster, once it was reached in this look.
+    pub(super) reached: Option<Reached>,
+    pub(super) inside: Option<Inside>,
+    /// Whether nothing of it can be in the cluster yet.
+    pub(super) is_first: bool,
+    pub(super) is_issued: bool,
+    pub(super) is_withdrawn: bool,
+    pub(super) hitch: Option<Hitch>,
+    pub(super) is_look_due: bool,
+}
+
+/// What comes after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The next decision.
+    Decide,
+    /// The status, and then nothing until something changes.
+    Publish,
+    /// Nothing.
+    Nothing,
+}
+
+impl Scene {
+    pub(super) fn view<'a>(&'a self, provider: &'a Provider<'a>, inner: &Inner) -> View<'a> {
+        View {
+            provider,
+            request: &self.request,
+            target: &self.target,
+            secret: self.secret.as_ref(),
+            inside: self.inside.as_ref(),
+            is_issued: self.is_issued,
+            is_withdrawn: self.is_withdrawn,
+            hitch: self.hitch.as_ref(),
+            is_look_due: self.is_look_due,
+            now: inner.parts.clock.now(),
+        }
+    }
+}
+
+/// Says that somebody looks at a request, as long as it is there. A request can be in two lanes while its landscape becomes
+/// known.
+struct Busy<'a> {
+    all: &'a Mutex<BTreeSet<ObjectName>>,
+    name: &'a ObjectName,
+}
+
+impl<'a> Busy<'a> {
+    fn begin(all: &'a Mutex<BTreeSet<ObjectName>>, name: &'a ObjectName) -> Option<Self> {
+        let is_new = all.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+        is_new.then_some(Self { all, name })
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(self.name);
+    }
+}
+
+impl Inner {
+    pub(super) async fn look_at(&self, name: &ObjectName) -> Result<Outcome, Trouble> {
+        let Some(_busy) = Busy::begin(&self.busy, name) else { return Ok(Outcome::Again) };
+        let Some(mut scene) = self.gather(name) else {
+            self.looks.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+            return Ok(Outcome::Done);
+        };
+        self.make_sure(&mut scene).await?;
+        for _ in 0..STEPS {
+            let provider = self.provider();
+            let decision = decide(&scene.view(&provider, self));
+            match Box::pin(self.act(&mut scene, &decision)).await? {
+                Next::Decide => (),
+                Next::Nothing => return Ok(Outcome::Done),
+                Next::Publish => {
+                    self.write_status(&mut scene, &decision.status).await?;
+                    if decision.is_failed {
+                        let message = scene.hitch.map(|hitch| hitch.message).unwrap_or_default();
+                        return Err(Trouble::Hitch(message));
+                    }
+                    return Ok(self.outcome(&scene, decision.again));
+                }
+            }
+        }
+        Err(Trouble::Endless)
+    }
+
+    fn gather(&self, name: &ObjectName) -> Option<Scene> {
+        let (request, cluster, secret) = {
+            let index = self.index();
+            let request = index.request(name)?;
+            let secret = index.secret_of(&request, &secret::name_of(name));
+            (request.clone(), index.cluster_of(&request), secret)
+        };
+        let (target, way) = self.target(&request, cluster.as_deref(), secret.is_some());
+        Some(Scene {
+            is_look_due: Instant::now() >= self.next_look(name, &request),
+            name: name.clone(),
+            request,
+            target,
+            way,
+            secret,
+            reached: None,
+            inside: None,
+            is_first: false,
+            is_issued: false,
+            is_withdrawn: false,
+            hitch: None,
+        })
+    }
+
+    /// A Cluster that is gone lets a request go without a look into it: that it is gone is not taken from a cache.
+    async fn make_sure(&self, scene: &mut Scene) -> Result<(), Trouble> {
+        let is_deleted = scene.request.metadata.deletion_timestamp.is_some();
+        let Some(name) = cluster_name(&scene.request) else { return Ok(()) };
+        if !is_deleted || !matches!(scene.target, Target::NoCluster { .. } | Target::NoShoot) {
+            return Ok(());
+        }
+        let api: Api<Cluster> = Api::namespaced(self.parts.platform.clone(), &name.namespace);
+        let live = call(|| format!("read Cluster {name}"), api.get_opt(&name.name)).await?;
+        (scene.target, scene.way) = self.target(&scene.request, live.as_ref(), scene.secret.is_some());
+        Ok(())
+    }
+
+    fn target(
+        &self,
+        request: &AccessRequest,
+        cluster: Option<&Cluster>,
+        has_secret: bool,
+    ) -> (Target, Option<Way>) {
+        let (landscapes, instance) = (&self.parts.landscapes, &self.parts.settings.instance);
+        let Some(name) = cluster_name(request) else { return (Target::NotOurs, None) };
+        let Some(cluster) = cluster else {
+            let profile = request.labels().get(label::PROFILE);
+            let is_ours = has_secret || profile.is_some_and(|profile| instance.would_own(profile));
+            let gone = Target::NoCluster { name: format!("Cluster {name}") };
+            return (if is_ours { gone } else { Target::NotOurs }, None);
+        };
+        if !landscapes.is_listed() {
+            return (Target::Unknown, None);
+        }
+        if !landscapes.is_ours(cluster) {
+            return (Target::NotOurs, None);
+        }
+        if Record::of(cluster).is_none() {
+            return (Target::NoShoot, None);
+        }
+        match landscapes.way_to(cluster) {
+            Ok(way) => {
+                let status = cluster.status.as_ref();
+                let target = Target::Shoot {
+                    uid: way.uid.clone(),
+                    is_made: status.is_some_and(|it| it.api_server.is_some() || !it.endpoints.is_empty()),
+                    is_ready: status.is_some_and(|it| it.common.phase == Phase::Ready.as_str()),
+                };
+                (target, Some(way))
+            }
+            Err(NoWay::NotYet) => (Target::Unknown, None),
+            Err(NoWay::NotOurs { .. }) => (Target::NotOurs, None),
+            Err(NoWay::NoShoot) => {
+                let (reason, message) = (Reason::ShootNotFound.as_str(), NoWay::NoShoot.to_string());
+                (Target::NoWay { reason, message }, None)
+            }
+            Err(no_way) => (Target::NoWay { reason: no_way.reason(), message: no_way.to_string() }, None),
+        }
+    }
+
+    /// When to look again though nothing changes.
+    fn outcome(&self, scene: &Scene, again: Option<Duration>) -> Outcome {
+        let phase = scene.request.status.as_ref().map(|status| status.common.phase.as_str());
+        let is_granted = phase == Some(RequestPhase::Granted.as_str());
+        let look = self.next_look(&scene.name, &scene.request).saturating_duration_since(Instant::now());
+        // One that is overdue has no way now, and is told when it has one.
+        let look = Some(look.max(Duration::from_mins(1))).filter(|_| is_granted);
+        let waits = [again, look];
+        waits.into_iter().flatten().min().map_or(Outcome::Done, Outcome::After)
+    }
+
+    /// After a start, the first look into each cluster comes at its own time.
+    fn next_look(&self, name: &ObjectName, request: &AccessRequest) -> Instant {
+        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.get(name).copied().unwrap_or_else(|| self.started + jitter(request, LOOK + JITTER))
+    }
+
+    pub(super) fn has_looked(&self, scene: &mut Scene) {
+        let next = Instant::now() + LOOK + jitter(&scene.request, JITTER);
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(scene.name.clone(), next);
+        scene.is_look_due = false;
+    }
+}
+
+/// The same for a request for ever, and another one for the next.
+fn jitter(request: &AccessRequest, most: Duration) -> Duration {
+    let mut hasher = DefaultHasher::new();
+    request.metadata.uid.hash(&mut hasher);
+    most * u32::try_from(hasher.finish() % 1000).unwrap_or(0) / 1000
+}

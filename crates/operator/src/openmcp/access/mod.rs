@@ -1,0 +1,20 @@
+//! AccessRequests of this provider: a grant inside the cluster, and a kubeconfig in a Secret.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `index` | what is known of requests, Clusters and Secrets, from watches; of Secrets only what is not secret |
+//! | `look` | one look at a request: what is known, decided and done |
+//! | `act` | the steps, as far as they are about the platform |
+//! | `inside` | the steps, as far as they are inside a cluster |
+//! | `secret` | the Secret with the kubeconfig |
+//! | `run` | the controller as a whole |
+
+mod act;
+mod index;
+mod inside;
+mod look;
+mod run;
+mod secret;
+mod trouble;
+
+pub use run::{CONTROLLER, Operator, Settings};

@@ -1,0 +1,237 @@
+//! The controller as a whole: followers all the time, workers while it leads.
+
+use super::index::{Followed, Index};
+use crate::{
+    openmcp::{ObjectName, Parts, lanes::Lanes, term},
+    runtime::{events::Recorder, follow::MetadataOf, keep::Keeper},
+};
+use allotment_api::openmcp::{
+    AccessRequest, Cluster,
+    gardener::names::{ACCESS_NAMESPACE, label},
+};
+use allotment_core::openmcp::{
+    access::{Prefixes, Provider},
+    names::label_value,
+};
+use futures::future::pending;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, core::DeserializeGuard};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::{sync::watch, time::Instant};
+
+/// The controller's name in metrics and the Lease.
+pub const CONTROLLER: &str = "accessrequest";
+
+/// The lane of requests whose landscape is not known.
+const NO_LANE: &str = "";
+
+/// How access is handed out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The namespace of ServiceAccounts inside clusters.
+    pub namespace: String,
+    /// How prefixes of OpenID Connect are read.
+    pub prefixes: Prefixes,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { namespace: ACCESS_NAMESPACE.to_owned(), prefixes: Prefixes::default() }
+    }
+}
+
+/// The AccessRequest controller of this provider. Cheap to clone.
+#[derive(Clone)]
+pub struct Operator(Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) parts: Parts,
+    pub(super) access: Settings,
+    pub(super) recorder: Recorder,
+    index: Mutex<Index>,
+    changed: watch::Sender<u64>,
+    lanes: Lanes<ObjectName>,
+    /// When to look into the cluster of each request again.
+    pub(super) looks: Mutex<BTreeMap<ObjectName, Instant>>,
+    /// Those that are looked at now.
+    pub(super) busy: Mutex<BTreeSet<ObjectName>>,
+    pub(super) started: Instant,
+    leading: watch::Sender<bool>,
+}
+
+impl Operator {
+    /// Puts it together. Nothing happens before it runs.
+    pub fn new(parts: Parts, access: Settings) -> Self {
+        let recorder = Recorder::new(
+            parts.platform.clone(),
+            "allotment.dev/accessrequest",
+            &parts.settings.identity,
+            parts.clock.clone(),
+        );
+        Self(Arc::new(Inner {
+            parts,
+            access,
+            recorder,
+            index: Mutex::default(),
+            changed: watch::channel(0).0,
+            lanes: Lanes::new(),
+            looks: Mutex::default(),
+            busy: Mutex::default(),
+            started: Instant::now(),
+            leading: watch::channel(false).0,
+        }))
+    }
+
+    /// Whether nothing runs, and nothing is due before this moment.
+    pub fn is_idle_until(&self, moment: Instant) -> bool {
+        self.0.lanes.is_idle_until(moment)
+    }
+
+    /// Whether every kind has been listed once.
+    pub fn is_complete(&self) -> bool {
+        self.0.index().is_complete()
+    }
+
+    /// Whether this process leads.
+    pub fn is_leading(&self) -> bool {
+        *self.0.leading.borrow()
+    }
+
+    /// Looks at everything again, as a restart would.
+    pub fn resync(&self) {
+        let all = self.0.index().all_requests();
+        all.into_iter().for_each(|name| self.0.add(name));
+    }
+
+    /// Looks into every cluster now, and not when its time comes.
+    pub fn look_into_all(&self) {
+        let (now, all) = (Instant::now(), self.0.index().all_requests());
+        let mut looks = self.0.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.extend(all.into_iter().map(|name| (name, now)));
+        drop(looks);
+        self.resync();
+    }
+
+    /// Runs until told to stop. Somebody else runs [`crate::openmcp::Landscapes::follow`].
+    pub async fn run_until(&self, stop: impl Future<Output = ()>) {
+        let (parts, leading) = (&self.0.parts, &self.0.leading);
+        let lease = parts.settings.instance.lease_name(CONTROLLER);
+        let follow = Box::pin(self.follow_all());
+        term::run_until(parts, CONTROLLER, &lease, leading, follow, || self.serve(), stop).await;
+    }
+
+    /// The same for ever.
+    pub async fn run(&self) {
+        self.run_until(pending()).await;
+    }
+
+    /// Works without a Lease, as whoever leads does. For tests and simulations.
+    pub async fn run_as_leader(&self) {
+        tokio::select! {
+            biased;
+            () = Box::pin(self.follow_all()) => (),
+            () = Box::pin(self.serve()) => (),
+        }
+    }
+
+    async fn serve(&self) {
+        let inner = &self.0;
+        inner.until_complete().await;
+        // A term that was dropped has left tasks behind that nobody will finish.
+        inner.lanes.clear();
+        self.resync();
+        let workers = inner.parts.settings.workers;
+        let working = inner.lanes.work(workers, &inner.parts.metrics, CONTROLLER, |name| {
+            let inner = inner.clone();
+            Box::pin(async move { inner.look_at(&name).await })
+        });
+        let noticing = async {
+            let mut changes = inner.parts.landscapes.changes();
+            // The sender lives as long as the landscapes do.
+            while changes.changed().await.is_ok() {
+                self.resync();
+            }
+        };
+        tokio::join!(Box::pin(working), noticing);
+    }
+
+    async fn follow_all(&self) {
+        let inner = &self.0;
+        let (platform, settings) = (&inner.parts.platform, &inner.parts.settings);
+        let requests: Api<DeserializeGuard<AccessRequest>> = match &settings.namespace {
+            None => Api::all(platform.clone()),
+            Some(namespace) => Api::namespaced(platform.clone(), namespace),
+        };
+        let clusters: Api<DeserializeGuard<Cluster>> = Api::all(platform.clone());
+        let secrets: Api<Secret> = match &settings.namespace {
+            None => Api::all(platform.clone()),
+            Some(namespace) => Api::namespaced(platform.clone(), namespace),
+        };
+        let ours = format!(
+            "{}={},{}={}",
+            label::PROVIDER_NAME,
+            label_value(&settings.instance.provider),
+            label::ENVIRONMENT,
+            label_value(&settings.instance.environment),
+        );
+        let add = |name| inner.add(name);
+        let keeper = Keeper { index: &inner.index, changed: &inner.changed, add: &add };
+        tokio::join!(
+            keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
+                index.forget_request(&ObjectName::of(&gone.metadata))
+            }),
+            keeper.keep(Followed::Clusters, clusters, None, Index::learn_cluster, |index, gone| {
+                index.forget_cluster(&ObjectName::of(&gone.metadata))
+            }),
+            keeper.keep(
+                Followed::Secrets,
+                MetadataOf(secrets),
+                Some(ours),
+                |index, secret| index.learn_secret(&secret),
+                |index, gone| index.lose_secret(&gone.metadata),
+            ),
+        );
+    }
+}
+
+impl Inner {
+    /// In the lane of its landscape: one that hangs holds up no other.
+    fn add(&self, name: ObjectName) {
+        let cluster = {
+            let index = self.index();
+            index.request(&name).and_then(|request| index.cluster_of(&request))
+        };
+        let place = cluster.and_then(|cluster| self.parts.landscapes.place_of(&cluster).ok());
+        match place {
+            Some(place) => self.lanes.add(&place.landscape, name),
+            None => self.lanes.add(NO_LANE, name),
+        }
+    }
+
+    pub(super) fn provider(&self) -> Provider<'_> {
+        let instance = &self.parts.settings.instance;
+        Provider {
+            environment: &instance.environment,
+            name: &instance.provider,
+            namespace: &self.access.namespace,
+            prefixes: self.access.prefixes,
+        }
+    }
+
+    pub(super) fn index(&self) -> MutexGuard<'_, Index> {
+        // Whoever panicked held it between two complete changes.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn until_complete(&self) {
+        let mut changed = self.changed.subscribe();
+        while !self.index().is_complete() {
+            // The sender lives as long as we do.
+            let _ = changed.changed().await;
+        }
+    }
+}

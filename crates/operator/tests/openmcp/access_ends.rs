@@ -1,0 +1,105 @@
+//! AccessRequests that come to an end, in every order.
+
+use super::{
+    access::rules,
+    desk::{Desk, code},
+    platform::{Fault, delete, gone, patch, until},
+};
+use allotment_testing::{Landscape, Outcome};
+use k8s_openapi::api::{
+    core::v1::{Namespace, ServiceAccount},
+    rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
+};
+use kube::{Api, Client, ResourceExt, api::ListParams};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+
+fn token(desk: &Desk) -> Value {
+    let namespace = format!("y-{}", desk.platform.plot.namespace);
+    json!({ "token": {
+        "permissions": [
+            { "rules": rules("namespaces", &["list"]) }, { "namespace": namespace, "rules": rules("configmaps", &["get"]) },
+        ],
+        "roleRefs": [{ "kind": "ClusterRole", "name": "view" }],
+    } })
+}
+
+/// How many objects a request has in the Shoot.
+async fn left(desk: &Desk, admin: &Client, name: &str) -> Result<usize, Fault> {
+    let labelled = ListParams::default().labels(&desk.labels(name));
+    Ok(Api::<ServiceAccount>::all(admin.clone()).list(&labelled).await?.items.len()
+        + Api::<ClusterRole>::all(admin.clone()).list(&labelled).await?.items.len()
+        + Api::<ClusterRoleBinding>::all(admin.clone()).list(&labelled).await?.items.len()
+        + Api::<Role>::all(admin.clone()).list(&labelled).await?.items.len()
+        + Api::<RoleBinding>::all(admin.clone()).list(&labelled).await?.items.len())
+}
+
+pub async fn a_deleted_request_leaves_nothing_behind(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("a", token(&desk)).await?;
+    desk.granted("a").await?;
+    let (holder, admin) = (desk.holder("a").await?, desk.admin().await?);
+    assert_eq!(left(&desk, &admin, "a").await?, 6);
+    // The generic controller may be away, and somebody may have changed its labels.
+    let labels = json!({ "metadata": { "labels": { "clusters.openmcp.cloud/provider": null } } });
+    delete(&desk.platform.access_requests(), "a").await?;
+    patch(&desk.platform.access_requests(), "a", labels).await.ok();
+    gone(&desk.platform.access_requests(), "a").await?;
+    assert_eq!(left(&desk, &admin, "a").await?, 0);
+    gone(&desk.secrets(), "a.kubeconfig").await?;
+    until("the token is refused", async || {
+        match code(Api::<Namespace>::all(holder.clone()).list(&ListParams::default()).await) {
+            401 | 403 => Ok(()),
+            code => Err(code.to_string()),
+        }
+    })
+    .await
+}
+
+pub async fn g4_a_request_ends_when_its_cluster_is_gone(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("a", token(&desk)).await?;
+    desk.ask("b", token(&desk)).await?;
+    desk.granted("a").await?;
+    desk.granted("b").await?;
+    // Deleted while nobody can get in: it waits.
+    desk.platform.is_cut.store(true, Ordering::Relaxed);
+    desk.platform.ahead.store(3600, Ordering::Relaxed);
+    delete(&desk.platform.access_requests(), "a").await?;
+    desk.because("a", "Granted", "Cleanup", "ShootClusterInteractionProblem").await?;
+    delete(&desk.platform.clusters(), &desk.cluster).await?;
+    gone(&desk.platform.access_requests(), "a").await?;
+    // Deleted after its Cluster.
+    desk.because("b", "Pending", "FoundClusterAndProfile", "InvalidReference").await?;
+    delete(&desk.platform.access_requests(), "b").await?;
+    gone(&desk.platform.access_requests(), "b").await
+}
+
+pub async fn g4_a_request_ends_when_its_shoot_is_gone(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("a", token(&desk)).await?;
+    let request = desk.granted("a").await?;
+    assert!(!request.finalizers().is_empty());
+    desk.delete_shoot().await?;
+    // A way that is known is forgotten after a minute.
+    desk.platform.ahead.store(3600, Ordering::Relaxed);
+    delete(&desk.platform.access_requests(), "a").await?;
+    gone(&desk.platform.access_requests(), "a").await
+}
+
+pub async fn a_request_whose_time_is_over_leaves_nothing_behind(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    let mut access = token(&desk);
+    access["ttl"] = json!("2h");
+    desk.ask("a", access).await?;
+    desk.granted("a").await?;
+    let secret = desk.secret("a").await?.data.unwrap();
+    let time = |key: &str| String::from_utf8(secret[key].0.clone()).unwrap().parse::<i64>().unwrap();
+    let life = time("expirationTimestamp") - time("creationTimestamp");
+    assert!((7100..=7200).contains(&life), "{life}");
+    desk.platform.ahead.store(3 * 3600, Ordering::Relaxed);
+    desk.generic.resync();
+    gone(&desk.platform.access_requests(), "a").await?;
+    assert_eq!(left(&desk, &desk.admin().await?, "a").await?, 0);
+    Ok(())
+}
