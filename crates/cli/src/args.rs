@@ -1,6 +1,7 @@
 //! What users type.
 
 pub(crate) mod cluster;
+pub(crate) mod demo;
 pub(crate) mod kubeconfig;
 pub(crate) mod operators;
 pub(crate) mod pool;
@@ -53,14 +54,16 @@ pub(crate) enum Command {
         output: Format,
     },
     /// Show the product working, in a landscape of its own
-    #[command(
-        after_help = "Examples:\n  allotment demo\n  allotment demo --real    # on kube-apiserver and gardener-apiserver, built with Go"
-    )]
-    Demo {
-        /// On the real API servers, not on the embedded ones; needs Go and a checkout
-        #[arg(long)]
-        real: bool,
-    },
+    ///
+    /// At a terminal it shows what there is and what happens while you type in another one; elsewhere it prints a line for each
+    /// change.
+    #[command(after_help = "Examples:\n  \
+        allotment demo\n  \
+        allotment demo --tour                 # a walk through the product, in two minutes\n  \
+        allotment demo --tour --crash 5s      # the same, while the operators are killed every five seconds\n  \
+        allotment demo --state ~/allotment    # goes on where it was, also after kill -9\n  \
+        allotment demo --landscape real       # on kube-apiserver and gardener-apiserver, built with Go")]
+    Demo(demo::DemoArgs),
     /// Measure what things cost: calls and bytes first, seconds as ratios
     ///
     /// Where a line has a baseline, the value is that of the embedded servers and the baseline that of the real ones, measured

@@ -69,7 +69,7 @@ pub(crate) enum KubeconfigCommand {
 }
 
 /// `60s`, `5m`, `1m 30s`.
-fn time(text: &str) -> Result<Duration, String> {
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     let time: SignedDuration = text.parse().map_err(|_| "expected a time like 60s or 5m".to_owned())?;
     Duration::try_from(time).map_err(|_| "expected a time that is not negative".to_owned())
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Rules { command } => return rules::run(command),
         Command::Sim { command } => return sim::run(command),
         Command::Crds { group, output } => crds::run(&group, output),
-        Command::Demo { real } => demo::run(real),
+        Command::Demo(args) => demo::run(args),
         Command::Bench { only, results, output } => bench::run(&only, results, output),
         Command::BenchRemember { objects, shoots, clusters } => bench::remember(objects, shoots, clusters),
         Command::Completion { shell } => completion::run(shell),

@@ -1,0 +1,281 @@
+//! `allotment demo`: a landscape with our kinds and operators on it, to play with.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `board`, `view` | what there is and what happens, for people who watch |
+//! | `tour` | a walk through the product |
+//! | `crash` | the operators as a process that is killed again and again |
+//! | `words` | what is said at the start |
+
+mod board;
+mod crash;
+mod tour;
+mod view;
+mod words;
+
+use super::{pool, run::log, signals};
+use crate::{
+    args::demo::{DemoArgs, Which},
+    output,
+};
+use allotment_garden::{
+    embedded::EmbeddedLandscape,
+    gardenlet::{Gardenlet, Script, Scripts},
+    landscape::{Landscape, RealLandscape, Unavailable},
+};
+use allotment_operator::{
+    process::{self, Options, Process},
+    survey::{Sources, Survey},
+};
+use anyhow::{Context, Result, bail};
+use crash::Victim;
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+use std::{
+    fs,
+    io::{self, IsTerminal},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    pin::pin,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tokio::{runtime::Runtime, signal, sync::oneshot, task::JoinHandle, time::interval};
+use tour::Tour;
+use view::{REDRAW, View};
+
+/// Slow enough to watch a Shoot grow.
+const STEP_MILLISECONDS: u64 = 2000;
+
+/// Fast enough for a tour of two minutes.
+const TOUR_STEP_MILLISECONDS: u64 = 400;
+
+/// The namespace that the examples name.
+const EXAMPLE_NAMESPACE: &str = "cluster-operator";
+
+/// The namespace of the project with the pool.
+const GARDEN_NAMESPACE: &str = "garden-kyma";
+
+/// The sample rules.
+const RULES: &str = include_str!("rules.yaml");
+
+pub(crate) fn run(args: DemoArgs) -> Result<()> {
+    log("error");
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    runtime.block_on(async {
+        match (args.landscape, &args.state) {
+            (Which::Embedded, None) => on_embedded(&args).await,
+            (Which::Embedded, Some(folder)) => remembered(&args, folder).await,
+            (Which::Real, None) => on_real(&args).await,
+            (Which::Real, Some(_)) => bail!(
+                "--state is for the embedded landscape: the real one begins anew each time; leave out --landscape real, or --state"
+            ),
+        }
+    })
+}
+
+async fn on_embedded(args: &DemoArgs) -> Result<()> {
+    let started = Instant::now();
+    let embedded = EmbeddedLandscape::start().await?;
+    // The ledger and the configuration: gone when the demo is.
+    let folder = TempDir::with_prefix("allotment-demo-").context("cannot make a folder for the ledger")?;
+    let scene = Scene { landscape: &embedded.landscape, folder: folder.path(), args };
+    scene.show("This process is", started).await
+}
+
+async fn remembered(args: &DemoArgs, folder: &Path) -> Result<()> {
+    let started = Instant::now();
+    let embedded = EmbeddedLandscape::start_in(folder).await?;
+    let scene = Scene { landscape: &embedded.landscape, folder, args };
+    scene.show("This process is", started).await
+}
+
+async fn on_real(args: &DemoArgs) -> Result<()> {
+    let started = Instant::now();
+    output::note("Starting the real API servers (the first time they are built, which takes minutes) ...");
+    let real = tokio::select! {
+        real = RealLandscape::find_or_start(4) => real.map_err(explain)?,
+        _ = signal::ctrl_c() => return Ok(()),
+    };
+    let folder = TempDir::with_prefix("allotment-demo-").context("cannot make a folder for the ledger")?;
+    let scene = Scene { landscape: &real.landscape, folder: folder.path(), args };
+    let shown = scene.show("Real API servers are", started).await;
+    real.stop().await;
+    shown
+}
+
+fn explain(error: Unavailable) -> anyhow::Error {
+    match error {
+        error @ Unavailable::GoMissing => anyhow::Error::new(error)
+            .context("--landscape real needs Go 1.26 or newer; without it the demo needs nothing"),
+        error => error.into(),
+    }
+}
+
+/// Where the demo takes place.
+struct Scene<'a> {
+    landscape: &'a Landscape,
+    /// For the ledger and the configuration.
+    folder: &'a Path,
+    args: &'a DemoArgs,
+}
+
+impl Scene<'_> {
+    /// Sets the scene, says what there is, and shows what happens until Ctrl-C.
+    async fn show(&self, what: &str, started: Instant) -> Result<()> {
+        let Self { landscape, args, .. } = self;
+        landscape.install_crds().await?;
+        let namespace =
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": EXAMPLE_NAMESPACE } });
+        Api::<Namespace>::all(landscape.control_plane.clone())
+            .patch(EXAMPLE_NAMESPACE, &PatchParams::apply("allotment-demo"), &Patch::Apply(namespace))
+            .await
+            .with_context(|| format!("cannot make the namespace {EXAMPLE_NAMESPACE}"))?;
+        let step_milliseconds = if args.tour { TOUR_STEP_MILLISECONDS } else { STEP_MILLISECONDS };
+        let scripts = Scripts::with_default(Script { step_milliseconds, ..Script::default() });
+        let gardenlet = Gardenlet::new(landscape.garden.clone(), landscape.servers.clone(), scripts);
+        let running = gardenlet.start(None);
+        let config = self.configure()?;
+        let stop = signals::stop()?;
+        let hands = Hands::start(landscape, &config, args.crash).await?;
+        output::print(&words::welcome(landscape, what, started.elapsed()))?;
+        output::print(&self.pool_now(&config).await?)?;
+        let address = process::read(&config)?.1.config.server.address;
+        let next_steps = words::next_steps(landscape, &config, &address, &self.end());
+        if !args.tour {
+            output::print(&next_steps)?;
+        }
+        let shown = self.watch(hands, &config, &next_steps, stop).await;
+        output::note("Stopping ...");
+        drop(running);
+        shown
+    }
+
+    /// Shows what happens. After a tour, people at a terminal can go on by themselves.
+    async fn watch(
+        &self,
+        mut hands: Hands,
+        config: &Path,
+        next_steps: &str,
+        stop: impl Future<Output = ()>,
+    ) -> Result<()> {
+        let Self { landscape, args, .. } = self;
+        let mut view = View::new(!args.tour);
+        let mut sightings = pin!(board::sightings(landscape, GARDEN_NAMESPACE));
+        let mut redraw = interval(REDRAW);
+        let mut stop = pin!(stop);
+        let mut tour = pin!(Tour::new(landscape, GARDEN_NAMESPACE, config).walk());
+        let mut touring = args.tour;
+        let shown = loop {
+            tokio::select! {
+                () = &mut stop => break Ok(()),
+                ended = &mut tour, if touring => {
+                    touring = false;
+                    if ended.is_err() || !io::stdout().is_terminal() {
+                        break ended;
+                    }
+                    output::print(&format!("Everything is still there.\n{next_steps}"))?;
+                }
+                Some(sighting) = sightings.next() => view.see(sighting)?,
+                _ = redraw.tick() => view.draw()?,
+                () = hands.time_to_kill() => hands.kill(&mut view).await?,
+            }
+        };
+        hands.stop().await;
+        shown
+    }
+
+    fn end(&self) -> String {
+        match &self.args.state {
+            Some(folder) => format!(
+                "Ctrl-C stops everything. It is all in {}, and goes on from there the next time, also after kill -9.",
+                folder.display()
+            ),
+            None => "Ctrl-C stops everything and leaves nothing behind.".to_owned(),
+        }
+    }
+
+    /// Writes the operators' configuration, if there is none yet.
+    fn configure(&self) -> Result<PathBuf> {
+        let path = self.folder.join("config.yaml");
+        if path.exists() {
+            return Ok(path);
+        }
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let text = format!(
+            "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: [subscription, cluster, kubeconfig]\n\
+             server:\n  address: {}\n",
+            json!(self.landscape.garden_kubeconfig),
+            self.folder.join("ledger.db").display(),
+            port.context("cannot find a free port")?,
+        );
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+
+    /// The pool as it is at the start.
+    async fn pool_now(&self, config: &Path) -> Result<String> {
+        let settings = process::subscription_settings(&process::read(config)?.1.config, String::new());
+        let sources = Sources {
+            garden: self.landscape.garden.clone(),
+            control_plane: Some(self.landscape.control_plane.clone()),
+            ledger: None,
+            settings: &settings,
+        };
+        let survey = Survey::read(&sources, |_| ()).await?;
+        Ok(pool::show::pools(&survey.pools()))
+    }
+}
+
+/// The operators: in this process, or in one that is killed.
+enum Hands {
+    Here { running: JoinHandle<()>, stop: oneshot::Sender<()> },
+    Apart(Box<Victim>),
+}
+
+impl Hands {
+    async fn start(landscape: &Landscape, config: &Path, crash: Option<Duration>) -> Result<Self> {
+        if let Some(every) = crash {
+            return Ok(Self::Apart(Box::new(Victim::start(landscape, config, every)?)));
+        }
+        let kubeconfig = Some(landscape.control_plane_kubeconfig.clone());
+        let process =
+            Process::start(Options { config: config.to_owned(), kubeconfig, controllers: None }).await?;
+        let (stop, told) = oneshot::channel();
+        let running = tokio::spawn(process.run_until(async {
+            // Whoever could tell is gone: that tells too.
+            let _ = told.await;
+        }));
+        Ok(Self::Here { running, stop })
+    }
+
+    async fn time_to_kill(&mut self) {
+        match self {
+            Self::Here { .. } => std::future::pending().await,
+            Self::Apart(victim) => victim.time().await,
+        }
+    }
+
+    async fn kill(&mut self, view: &mut View) -> Result<()> {
+        match self {
+            Self::Here { .. } => Ok(()),
+            Self::Apart(victim) => victim.kill(view).await,
+        }
+    }
+
+    async fn stop(self) {
+        match self {
+            Self::Here { running, stop } => {
+                let _ = stop.send(());
+                // It ended by itself if this fails.
+                let _ = running.await;
+            }
+            Self::Apart(victim) => victim.stop().await,
+        }
+    }
+}

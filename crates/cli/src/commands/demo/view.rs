@@ -1,0 +1,134 @@
+//! The board as people see it: a picture that stays in its place at a terminal, a line for each change elsewhere.
+
+use super::board::{Board, FREE, Section, Sighting};
+use crate::output::{self, Paint};
+use anyhow::Result;
+use jiff::{Zoned, tz::TimeZone};
+use std::{
+    collections::VecDeque,
+    io::{self, IsTerminal},
+    time::Duration,
+};
+use terminal_size::{Height, Width, terminal_size};
+
+/// As much of what happened stays in the picture.
+const NEWS: usize = 8;
+
+/// A picture is drawn at most so often: a person does not see more.
+pub(super) const REDRAW: Duration = Duration::from_millis(100);
+
+/// Shows what is seen.
+pub(super) struct View {
+    board: Board,
+    news: VecDeque<String>,
+    /// Whether there is a terminal to draw on.
+    is_picture: bool,
+    /// Whether the picture is not as things are.
+    is_stale: bool,
+    /// How many lines of the terminal are the picture's.
+    lines: usize,
+    paint: Paint,
+}
+
+impl View {
+    /// A picture if standard output is a terminal, and `wanted`.
+    pub(super) fn new(wanted: bool) -> Self {
+        let paint = Paint::for_standard_output();
+        let is_picture = wanted && io::stdout().is_terminal() && paint.is_on();
+        Self { board: Board::default(), news: VecDeque::new(), is_picture, is_stale: true, lines: 0, paint }
+    }
+
+    /// Something was seen. What is there at the start is not news, but for what is under way.
+    pub(super) fn see(&mut self, sighting: Sighting) -> Result<()> {
+        let at_rest = sighting.section == Section::Account && sighting.state.is_some();
+        let is_first = self.board.rows(sighting.section).all(|(name, _)| name != sighting.name);
+        match self.board.see(sighting) {
+            Some(told) if !(at_rest && is_first) => self.tell(&told),
+            _ => Ok(()),
+        }
+    }
+
+    /// Something else happened.
+    pub(super) fn tell(&mut self, what: &str) -> Result<()> {
+        let line =
+            format!("{}  {what}", Zoned::now().with_time_zone(TimeZone::system()).strftime("%H:%M:%S"));
+        if !self.is_picture {
+            return output::print(&format!("{line}\n"));
+        }
+        self.news.push_back(line);
+        if self.news.len() > NEWS {
+            self.news.pop_front();
+        }
+        self.is_stale = true;
+        Ok(())
+    }
+
+    /// Draws the picture over the last one, if it is another.
+    pub(super) fn draw(&mut self) -> Result<()> {
+        if !self.is_picture || !std::mem::take(&mut self.is_stale) {
+            return Ok(());
+        }
+        let (Width(width), Height(height)) = terminal_size().unwrap_or((Width(80), Height(24)));
+        let picture = self.picture(usize::from(width), usize::from(height).saturating_sub(2));
+        let back = match self.lines {
+            0 => String::new(),
+            lines => format!("\x1b[{lines}A\x1b[J"),
+        };
+        self.lines = picture.len();
+        output::print(&format!("{back}{}\n", picture.join("\n")))
+    }
+
+    fn picture(&self, width: usize, height: usize) -> Vec<String> {
+        let mut lines = vec![self.paint.bold("accounts")];
+        let free = self.board.rows(Section::Account).filter(|(_, state)| *state == FREE).count();
+        let total = self.board.rows(Section::Account).count();
+        lines.push(format!("  {free} of {total} are free"));
+        for section in Section::ALL {
+            let rows: Vec<_> = self
+                .board
+                .rows(section)
+                .filter(|(_, state)| !matches!(*state, FREE | "shared" | "internal"))
+                .collect();
+            if section != Section::Account && !rows.is_empty() {
+                lines.push(self.paint.bold(&format!("{}s", section.name())));
+            }
+            let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+            lines.extend(rows.iter().map(|(name, state)| fit(&format!("  {name:<widest$}  {state}"), width)));
+        }
+        // What happened is what moves: it has its room, and the rest is cut off.
+        let room = height.saturating_sub(self.news.len() + 1);
+        if lines.len() > room {
+            lines.truncate(room.saturating_sub(1));
+            lines.push(self.paint.dim("  and more; make the window taller"));
+        }
+        lines.push(self.paint.bold("what happens"));
+        lines.extend(self.news.iter().map(|line| fit(&format!("  {line}"), width)));
+        lines
+    }
+}
+
+/// As much of a line as fits: one that goes on in the next would push the picture out of its place.
+fn fit(line: &str, width: usize) -> String {
+    line.chars().take(width.saturating_sub(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_fits() {
+        let mut view = View::new(false);
+        view.is_picture = true;
+        for n in 0..40 {
+            let state = Some(format!("Creating in aws-{n:02}, 40 %: {}", "words ".repeat(30)));
+            view.see(Sighting { section: Section::Cluster, name: format!("c{n}"), state }).unwrap();
+        }
+        for (width, height) in [(80, 22), (200, 60), (20, 10)] {
+            let picture = view.picture(width, height);
+            assert!(picture.len() <= height.max(NEWS + 2), "{width} x {height}: {}", picture.len());
+            assert!(picture.iter().all(|line| line.chars().count() < width + 10), "{picture:#?}");
+            assert!(picture.last().unwrap().contains("cluster c39"), "{picture:#?}");
+        }
+    }
+}
