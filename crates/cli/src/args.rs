@@ -3,6 +3,7 @@
 pub(crate) mod cluster;
 pub(crate) mod demo;
 pub(crate) mod kubeconfig;
+pub(crate) mod openmcp;
 pub(crate) mod operators;
 pub(crate) mod pool;
 pub(crate) mod rules;
@@ -125,6 +126,12 @@ pub(crate) enum Command {
     Kubeconfig {
         #[command(subcommand)]
         command: kubeconfig::KubeconfigCommand,
+    },
+    /// Be a ClusterProvider of openMCP, for Gardener
+    #[command(arg_required_else_help = true)]
+    Openmcp {
+        #[command(subcommand)]
+        command: openmcp::OpenmcpCommand,
     },
     /// Run operators under faults, in a world where one seed decides everything
     #[command(arg_required_else_help = true)]

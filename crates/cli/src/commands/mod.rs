@@ -9,6 +9,7 @@ mod demo;
 mod input;
 mod kubeconfig;
 mod ledger;
+mod openmcp;
 mod place;
 mod pool;
 mod rules;
@@ -30,6 +31,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Cluster { command } => return cluster::run(command),
         Command::Ledger { command } => return ledger::run(command),
         Command::Kubeconfig { command } => return kubeconfig::run(command),
+        Command::Openmcp { command } => return openmcp::run(command),
         Command::Rules { command } => return rules::run(command),
         Command::Sim { command } => return sim::run(command),
         Command::Crds { group, output } => crds::run(&group, output),

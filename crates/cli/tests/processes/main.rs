@@ -12,6 +12,7 @@ mod clusters;
 mod demo;
 mod kills;
 mod kubeconfigs;
+mod openmcp;
 mod repairs;
 mod secrets;
 mod work;

@@ -161,6 +161,20 @@ impl World {
         Running { child: command.spawn().unwrap(), log }
     }
 
+    /// Starts another command as the pod of this name.
+    pub fn run_command(&self, pod: &str, args: &[&str]) -> Running {
+        let log = self.folder.path().join(format!("{pod}.log"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_allotment"));
+        command
+            .args(args)
+            .env("POD_NAME", pod)
+            .env("POD_NAMESPACE", "default")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).unwrap());
+        Running { child: command.spawn().unwrap(), log }
+    }
+
     /// Runs a command that asks about the pool.
     pub async fn ask_about(&self, args: &[&str]) -> Ran {
         let kubeconfig = self.control_plane_kubeconfig();

@@ -5,6 +5,8 @@
 //! | [`access`] | AccessRequests of this provider: a grant in the cluster, a kubeconfig in a Secret |
 //! | [`generic`] | AccessRequests, as far as they are the same for every provider |
 //! | [`landscapes`] | the gardens that this process has logged in to, and the way from a Cluster to its Shoot |
+//! | [`init`] | the kinds on the platform cluster |
+//! | [`process`] | everything put together, as `allotment openmcp run` runs it |
 //! | [`lanes`] | a queue of work for each landscape, so that a bad one holds up no other |
 //! | [`provider`] | Landscapes, ProviderConfigs and Clusters |
 //! | [`scheduler`] | ClusterRequests, where nobody else looks after them |
@@ -22,11 +24,14 @@
 pub mod access;
 mod checked;
 pub mod generic;
+pub mod init;
 pub mod landscapes;
 pub mod lanes;
+pub mod process;
 pub mod provider;
 mod refer;
 pub mod scheduler;
+mod serve;
 mod term;
 
 pub use allotment_core::openmcp::instance::Instance;

@@ -19,7 +19,7 @@ use tokio::{net::TcpListener, sync::watch, time::timeout};
 const LEDGER_DEADLINE: Duration = Duration::from_secs(3);
 
 /// What prometheus-client writes.
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub(crate) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What the server speaks for.
 pub struct Health {

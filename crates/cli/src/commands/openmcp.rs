@@ -1,0 +1,96 @@
+//! `allotment openmcp`: the ClusterProvider.
+
+use super::{run::log, signals};
+use crate::{
+    args::openmcp::{CommonArgs, OpenmcpCommand, RunArgs},
+    output,
+};
+use allotment_api::openmcp::gardener::names::{ACCESS_NAMESPACE, ACCESS_NAMESPACE_VARIABLE};
+use allotment_operator::{
+    metrics::Metrics,
+    openmcp::{
+        Instance, access,
+        init::{Installed, init},
+        process::{self, Options, Process},
+        scheduler,
+    },
+};
+use anyhow::{Context, Result, bail};
+use std::{env, fs, pin::pin, process::ExitCode};
+use tokio::runtime::Runtime;
+
+pub(crate) fn run(command: OpenmcpCommand) -> Result<ExitCode> {
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    match command {
+        OpenmcpCommand::Init(args) => runtime.block_on(install(args)),
+        OpenmcpCommand::Run(args) => runtime.block_on(serve(args)),
+    }
+}
+
+async fn install(args: CommonArgs) -> Result<ExitCode> {
+    log(args.verbosity.level());
+    process::check(&instance(&args))?;
+    let platform = process::platform(args.kubeconfig.as_deref(), &Metrics::new()).await?;
+    for (name, installed) in init(&platform).await? {
+        output::note(&match installed {
+            Installed::Created => format!("{name}: installed"),
+            Installed::Updated => format!("{name}: up to date"),
+            Installed::LeftAlone => format!("{name}: is there, and is left as it is"),
+        });
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve(args: RunArgs) -> Result<ExitCode> {
+    log(args.common.verbosity.level());
+    let mut stop = pin!(signals::stop()?);
+    let options = options(args)?;
+    let started = tokio::select! {
+        started = Process::start(options) => started,
+        () = &mut stop => return Ok(ExitCode::SUCCESS),
+    };
+    let process = started?;
+    let [metrics, health] = process.addresses();
+    for (what, address) in [("metrics", metrics), ("health", health)] {
+        if let Some(address) = address {
+            output::note(&format!("{what}: http://{address}"));
+        }
+    }
+    process.run_until(stop).await;
+    output::note("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(args: RunArgs) -> Result<Options, anyhow::Error> {
+    if args.metrics_secure {
+        bail!("metrics are not served over TLS: pass --metrics-secure=false, or --metrics-bind-address=0");
+    }
+    let instance = instance(&args.common);
+    process::check(&instance)?;
+    let scheduler = match &args.config {
+        None => Default::default(),
+        Some(path) => {
+            let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            scheduler::read(&text)?
+        }
+    };
+    let namespace = env::var(ACCESS_NAMESPACE_VARIABLE).ok().filter(|namespace| !namespace.is_empty());
+    let controllers = args.controllers.into_iter().map(Into::into).collect();
+    Ok(Options {
+        instance,
+        kubeconfig: args.common.kubeconfig,
+        controllers,
+        access: access::Settings {
+            namespace: namespace.unwrap_or_else(|| ACCESS_NAMESPACE.to_owned()),
+            prefixes: args.oidc_prefixes.into(),
+        },
+        scheduler,
+        leader_elect: args.leader_elect,
+        metrics_address: args.metrics_bind_address,
+        health_address: args.health_probe_bind_address,
+    })
+}
+
+fn instance(args: &CommonArgs) -> Instance {
+    Instance { environment: args.environment.clone(), provider: args.provider_name.clone() }
+}
