@@ -9,7 +9,7 @@ use allotment_api::{
         gardener::{Landscape as GardenLandscape, ProviderConfig},
     },
 };
-use allotment_operator::openmcp::{access, generic};
+use allotment_operator::openmcp::{Parts, access, generic};
 use allotment_testing::{Landscape, client};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
@@ -38,8 +38,25 @@ impl Desk {
         Ok(desk)
     }
 
-    /// With a Shoot, and nothing that leads to it.
+    /// With a Shoot, and no Cluster that leads to it.
     pub async fn without_cluster(landscape: &Landscape) -> Result<Self, Fault> {
+        let (mut desk, parts) = Self::prepared(landscape).await?;
+        let operator = desk.operator.clone();
+        desk.platform.run(async move {
+            tokio::join!(operator.run_as_leader(), parts.landscapes.follow());
+        });
+        Ok(desk)
+    }
+
+    /// With a Cluster, and nobody who hands out access to it.
+    pub async fn without_provider(landscape: &Landscape) -> Result<Self, Fault> {
+        let (desk, _) = Self::prepared(landscape).await?;
+        desk.make_cluster().await?;
+        desk.cluster_is_ready().await?;
+        Ok(desk)
+    }
+
+    async fn prepared(landscape: &Landscape) -> Result<(Self, Parts), Fault> {
         let mut platform = Platform::with_gardenlet(landscape).await?;
         let plot = &platform.plot;
         plot.add_account("account", Provider::Aws, json!({})).await?;
@@ -67,13 +84,9 @@ impl Desk {
         let parts = platform.parts(PROVIDER);
         let operator = access::Operator::new(parts.clone(), access::Settings::default());
         let generic = generic::Operator::new(parts.clone());
-        platform.run({
-            let (operator, generic, landscapes) = (operator.clone(), generic.clone(), parts.landscapes);
-            async move {
-                tokio::join!(operator.run_as_leader(), generic.run_as_leader(), landscapes.follow());
-            }
-        });
-        Ok(Self { platform, operator, generic, cluster: "c".to_owned() })
+        let running = generic.clone();
+        platform.run(async move { running.run_as_leader().await });
+        Ok((Self { platform, operator, generic, cluster: "c".to_owned() }, parts))
     }
 
     pub fn profile(&self) -> String {

@@ -3,6 +3,7 @@
 
 mod access;
 mod access_ends;
+mod access_kills;
 mod configs;
 mod desk;
 mod gardens;
@@ -11,6 +12,7 @@ mod lives;
 mod oidc;
 mod platform;
 mod scheduler;
+mod whole;
 
 use allotment_testing::{case, run};
 use std::process::ExitCode;
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         case!(access_ends::g4_a_request_ends_when_its_cluster_is_gone),
         case!(access_ends::g4_a_request_ends_when_its_shoot_is_gone),
         case!(access_ends::a_request_whose_time_is_over_leaves_nothing_behind),
+        case!(access_kills::whoever_is_killed_leaves_nothing_behind),
         case!(oidc::a_login_is_denied_where_the_cluster_cannot_do_it_and_granted_where_it_can),
         case!(generic::o9_what_is_missing_is_told_and_what_comes_is_noticed_at_once),
         case!(generic::o8_labels_that_were_there_are_verified),
@@ -60,5 +63,7 @@ fn main() -> ExitCode {
         case!(scheduler::o9_an_unknown_purpose_is_denied),
         case!(scheduler::x1_finalizers_of_others_are_never_lost),
         case!(scheduler::a_cluster_that_is_gone_is_made_anew),
+        case!(whole::a_request_becomes_a_cluster_and_a_kubeconfig_and_all_of_it_goes),
+        case!(whole::everything_goes_in_the_wrong_order_too),
     ])
 }

@@ -248,3 +248,57 @@ fn pruned(metadata: ObjectMeta) -> ObjectMeta {
     let ObjectMeta { name, namespace, uid, .. } = metadata;
     ObjectMeta { name, namespace, uid, ..ObjectMeta::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::keep::Index as _;
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
+    fn read<K: DeserializeOwned>(kind: &str, name: &str, spec: Value, status: Value) -> K {
+        let mut object = json!({
+            "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": kind,
+            "metadata": { "name": name, "namespace": "n", "resourceVersion": "1" }, "spec": spec,
+        });
+        if !status.is_null() {
+            object["status"] = status;
+        }
+        serde_json::from_value(object).unwrap()
+    }
+
+    #[test]
+    fn o7_an_event_of_every_kind_reaches_who_waits_for_it_and_nobody_else() {
+        let here = |name: &str| ObjectName { namespace: "n".to_owned(), name: name.to_owned() };
+        let to = |name: &str| json!({ "name": name, "namespace": "n" });
+        let mut index = Index::default();
+        for (name, spec) in [
+            ("by-request", json!({ "requestRef": to("r"), "token": {} })),
+            ("by-cluster", json!({ "clusterRef": to("c"), "token": {} })),
+            ("other", json!({ "clusterRef": to("d"), "token": {} })),
+        ] {
+            assert_eq!(index.learn_request(read("AccessRequest", name, spec, Value::Null)), [here(name)]);
+        }
+        let granted = json!({ "phase": "Granted", "observedGeneration": 1, "cluster": to("c") });
+        let request = || read("ClusterRequest", "r", json!({ "purpose": "p" }), granted.clone());
+        assert_eq!(index.learn_cluster_request(request()), [here("by-request")]);
+        assert!(index.learn_cluster_request(request()).is_empty(), "nothing new");
+        let both = [here("by-cluster"), here("by-request")];
+        let spec = json!({ "profile": "e.p.x", "tenancy": "Shared" });
+        assert_eq!(index.learn_cluster(read("Cluster", "c", spec, Value::Null)), both);
+        let spec = json!({ "providerRef": { "name": "p" }, "providerConfigRef": { "name": "x" }, "supportedVersions": [] });
+        assert_eq!(index.learn_profile(read("ClusterProfile", "e.p.x", spec, Value::Null)), both);
+        let scene = index.scene(&here("by-request")).unwrap();
+        assert!(scene.cluster_request.is_some() && scene.cluster.is_some() && scene.profile.is_some());
+        // What a new list does not name is gone, and that is told too.
+        index.restart(Followed::Profiles);
+        assert_eq!(index.listed(Followed::Profiles), both);
+        index.restart(Followed::Clusters);
+        assert_eq!(index.listed(Followed::Clusters), both);
+        index.restart(Followed::ClusterRequests);
+        assert_eq!(index.listed(Followed::ClusterRequests), [here("by-request")]);
+        index.restart(Followed::Requests);
+        assert!(index.listed(Followed::Requests).is_empty());
+        assert!(index.scene(&here("by-request")).is_none());
+    }
+}
