@@ -1,6 +1,7 @@
 //! Delete and deletecollection.
 
 use crate::{
+    body::{media_type, protobuf},
     encode,
     error::{ApiError, FieldError, FieldErrorKind, GroupResource},
     kinds, meta, patch,
@@ -38,6 +39,10 @@ impl Options {
     fn of(call: &Call) -> Result<Self, ApiError> {
         let body: Value = match call.body.is_empty() {
             true => json!({}),
+            false if media_type(call) == protobuf::MEDIA_TYPE => match protobuf::read(&call.body) {
+                Ok(options) => options,
+                Err(why) => return Err(ApiError::bad_request(format!("couldn't get version/kind: {why:?}"))),
+            },
             false => patch::read(&call.body).map_err(|why| {
                 ApiError::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
             })?,

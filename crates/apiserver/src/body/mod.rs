@@ -2,6 +2,7 @@
 
 mod duplicates;
 mod fit;
+pub(crate) mod protobuf;
 mod shape;
 mod text;
 
@@ -41,6 +42,14 @@ pub(crate) fn read_as(call: &Call, resource: &Resource) -> Result<Value, ApiErro
     let read = match media_type(call) {
         "application/json" | "" => parse(&call.body),
         "application/yaml" => parse_yaml(&call.body),
+        // What a definition has added is in JSON only.
+        protobuf::MEDIA_TYPE if resource.defined.is_none() => match protobuf::read(&call.body) {
+            Ok(object) => Ok(object),
+            Err(protobuf::Unread::Malformed(why)) => Err(why),
+            Err(protobuf::Unread::UnknownKind(version, kind)) => {
+                Err(format!("no kind {kind:?} is registered for version {version:?}"))
+            }
+        },
         _ => {
             return Err(ApiError::unsupported_media_type(
                 "the body of the request was in an unknown format - accepted media types include: \
