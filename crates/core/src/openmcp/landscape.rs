@@ -18,6 +18,8 @@ pub enum Login<'a> {
     NotYet,
     /// It cannot be done.
     Refused(&'a str),
+    /// The garden does not answer. It may in a moment, so what is known of it stays.
+    Away(&'a str),
     /// It works, or did until just now.
     Done {
         /// The address of the garden.
@@ -101,6 +103,9 @@ fn status(view: &View<'_>, is_ending: bool) -> LandscapeStatus {
                 .common
                 .conditions
                 .retain(|condition| !condition.type_.starts_with(PROJECT_CONDITION_PREFIX));
+        }
+        Login::Away(why) => {
+            findings.push(Finding::fails(access, Reason::GardenClusterInteractionProblem.as_str(), why));
         }
         Login::Done { server, projects: usable, refused, trouble } => {
             findings.push(match trouble {

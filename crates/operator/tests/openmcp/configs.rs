@@ -1,7 +1,7 @@
 //! Landscapes and ProviderConfigs: what they offer, and what is wrong with them.
 
 use super::{
-    gardens::{Stage, template},
+    gardens::{Stage, Tunnel, template},
     platform::{condition, create, delete, gone, patch, phase, that, until},
 };
 use allotment_api::gardener::CloudProfile;
@@ -109,6 +109,48 @@ pub async fn g9_a_garden_that_hangs_holds_up_no_other(landscape: Landscape) -> O
     stage.cluster_ready("a").await?;
     let is = |it: &_| condition(it, "GardenClusterAccess").is_some_and(|it| it.0 == "False");
     that(&stage.landscapes(), &stage.own("hole-0"), "does not answer", is).await?;
+    Ok(())
+}
+
+pub async fn g8_a_restart_beside_a_garden_that_is_away_takes_nothing_back(landscape: Landscape) -> Outcome {
+    let mut stage = Stage::new(&landscape).await?;
+    let kubeconfig: Value = serde_saphyr::from_str(&stage.kubeconfig())?;
+    let server = kubeconfig["clusters"][0]["cluster"]["server"].as_str().unwrap().to_owned();
+    let mut tunnel = Tunnel::to(&server).await?;
+    let inline = kubeconfig.to_string().replace(&server, &format!("https://{}", tunnel.address));
+    let spec = json!({ "access": { "inline": inline } });
+    create(&stage.landscapes(), json!({ "name": stage.own("l") }), spec).await?;
+    stage.config("c", "l", &stage.provider, template()).await?;
+    that(&stage.configs(), &stage.own("c"), "is ready", |it| phase(it) == "Ready").await?;
+    stage.cluster("a", &stage.profile_name("c")).await?;
+    stage.cluster_ready("a").await?;
+    stage.crash();
+    tunnel.cut();
+    stage.restart();
+    let is = |it: &_| {
+        condition(it, "GardenClusterAccess").is_some_and(|it| it.1 == "GardenClusterInteractionProblem")
+    };
+    let garden = that(&stage.landscapes(), &stage.own("l"), "is away", is).await?;
+    assert_eq!(garden.status.unwrap().projects.len(), 1, "what is known of it stays");
+    stage.cluster("b", &stage.profile_name("c")).await?;
+    let is = |it: &_| {
+        condition(it, "LandscapeManagement").is_some_and(|it| it.1 == "GardenClusterInteractionProblem")
+    };
+    that(&stage.clusters(), "b", "waits for it", is).await?;
+    assert_eq!(phase(&stage.clusters().get("a").await?), "Ready");
+    assert_eq!(phase(&stage.configs().get(&stage.own("c")).await?), "Ready");
+    tunnel.open().await?;
+    stage.cluster_ready("b").await?;
+    // Cut while it runs: what is ready stays so, and it is told where it belongs.
+    tunnel.cut();
+    stage.operator.resync();
+    let mark = json!({ "metadata": { "annotations": { "openmcp.cloud/operation": "reconcile" } } });
+    patch(&stage.landscapes(), &stage.own("l"), mark.clone()).await?;
+    let is = |it: &_| condition(it, "GardenClusterAccess").is_some_and(|it| it.0 == "False");
+    that(&stage.landscapes(), &stage.own("l"), "is away again", is).await?;
+    assert_eq!(phase(&stage.clusters().get("a").await?), "Ready");
+    tunnel.open().await?;
+    that(&stage.landscapes(), &stage.own("l"), "is back", |it| phase(it) == "Ready").await?;
     Ok(())
 }
 

@@ -14,7 +14,11 @@ use allotment_operator::openmcp::{Instance, Landscapes, Parts, landscapes, provi
 use allotment_testing::{Landscape, Script, ShootKey};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
-use std::{fs, ops::Deref};
+use std::{fs, net::SocketAddr, ops::Deref};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::{JoinHandle, JoinSet},
+};
 
 /// A platform with a provider that runs, whose name nobody else has.
 pub struct Stage {
@@ -38,6 +42,18 @@ impl Stage {
         let provider = format!("p-{}", platform.plot.project);
         let operator = start(&mut platform, &provider, None);
         Ok(Self { platform, provider, operator })
+    }
+
+    /// Crashes, and does not come back yet.
+    pub fn crash(&mut self) {
+        self.platform.crash();
+    }
+
+    /// The same provider again, in a new process.
+    pub fn restart(&mut self) {
+        self.crash();
+        let provider = self.provider.clone();
+        self.operator = start(&mut self.platform, &provider, None);
     }
 
     /// Another provider beside the first, in this environment.
@@ -171,6 +187,50 @@ fn of(platform: &Platform, mut parts: Parts, instance: Instance) -> Parts {
         metrics: platform.metrics.clone(),
     });
     parts
+}
+
+/// A way to the garden that can be cut.
+pub struct Tunnel {
+    pub address: SocketAddr,
+    to: String,
+    running: Option<JoinHandle<()>>,
+}
+
+impl Tunnel {
+    pub async fn to(server: &str) -> Result<Self, Fault> {
+        let to = server.trim_start_matches("https://").trim_end_matches('/').to_owned();
+        let address = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;
+        let mut tunnel = Self { address, to, running: None };
+        tunnel.open().await?;
+        Ok(tunnel)
+    }
+
+    pub async fn open(&mut self) -> Result<(), Fault> {
+        let (listener, to) = (TcpListener::bind(self.address).await?, self.to.clone());
+        self.running = Some(tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((mut one, _)) = listener.accept().await {
+                let to = to.clone();
+                connections.spawn(async move {
+                    if let Ok(mut other) = TcpStream::connect(to).await {
+                        let _ = tokio::io::copy_bidirectional(&mut one, &mut other).await;
+                    }
+                });
+            }
+        }));
+        Ok(())
+    }
+
+    /// Connections that are there end, too.
+    pub fn cut(&mut self) {
+        self.running.take().into_iter().for_each(|running| running.abort());
+    }
+}
+
+impl Drop for Tunnel {
+    fn drop(&mut self) {
+        self.cut();
+    }
 }
 
 /// The Shoot to start from.

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         case!(configs::a_config_is_offered_and_withdrawn),
         case!(configs::g10_g21_a_kubeconfig_that_is_refused_says_why_and_a_changed_secret_is_noticed),
         case!(configs::g9_a_garden_that_hangs_holds_up_no_other),
+        case!(configs::g8_a_restart_beside_a_garden_that_is_away_takes_nothing_back),
         case!(configs::g12_g22_deletion_waits_for_who_refers_and_goes_on_by_itself),
         case!(configs::g13_a_profile_that_is_gone_is_in_nobodys_way),
         case!(configs::g14_g15_profiles_follow_their_cloud_profile),

@@ -123,6 +123,11 @@ impl Platform {
         }
     }
 
+    /// Ends everything that runs, as a crash would.
+    pub fn crash(&mut self) {
+        self.tasks.drain(..).for_each(|task| task.abort());
+    }
+
     /// Runs something until the test ends.
     pub fn run(&mut self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.push(tokio::spawn(work));

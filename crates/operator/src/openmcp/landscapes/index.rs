@@ -62,6 +62,15 @@ pub struct Place {
     pub namespace: String,
 }
 
+/// Why there is no login.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoLogin {
+    /// What is there cannot be used: only a change helps.
+    Refused(String),
+    /// It was not answered: it may be in a moment.
+    Away(String),
+}
+
 /// What is remembered of a try to log in.
 pub(super) struct Entry {
     pub(super) origin: Origin,
@@ -93,7 +102,7 @@ pub(super) struct Index {
     pub(super) configs: Kept<String, Arc<ProviderConfig>>,
     pub(super) profiles: Kept<String, Arc<ClusterProfile>>,
     /// What came of the last try to log in, by Landscape.
-    pub(super) logins: BTreeMap<String, Result<Entry, String>>,
+    pub(super) logins: BTreeMap<String, Result<Entry, NoLogin>>,
     /// The last number of a garden.
     pub(super) last_number: u64,
     /// By Landscape and namespace.
@@ -143,7 +152,7 @@ impl Index {
     }
 
     /// What came of a try to log in, and whether that is news. The Landscape may be gone by now.
-    pub(super) fn put(&mut self, landscape: &str, entry: Result<Entry, String>) -> bool {
+    pub(super) fn put(&mut self, landscape: &str, entry: Result<Entry, NoLogin>) -> bool {
         if self.landscapes.get(&landscape.to_owned()).is_none() {
             return false;
         }

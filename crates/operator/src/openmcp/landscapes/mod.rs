@@ -18,6 +18,6 @@ mod run;
 mod way;
 
 pub use dial::Dial;
-pub use index::{Login, Place};
+pub use index::{Login, NoLogin, Place};
 pub use run::{Landscapes, Parts};
 pub use way::{NoWay, Way};

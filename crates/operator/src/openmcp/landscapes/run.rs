@@ -1,7 +1,7 @@
 //! Follows what leads to gardens, and logs in.
 
 use super::{
-    Dial, Login, NoWay, Place, Way,
+    Dial, Login, NoLogin, NoWay, Place, Way,
     dial::Switch,
     index::{Entry, Followed, Index, Task},
     login::{LoginTrouble, Origin, Projects, credentials, projects},
@@ -154,7 +154,7 @@ impl Landscapes {
     }
 
     /// What came of the last try to log in; none: there was none yet.
-    pub fn login(&self, landscape: &str) -> Option<Result<Login, String>> {
+    pub fn login(&self, landscape: &str) -> Option<Result<Login, NoLogin>> {
         let index = self.0.index();
         let login = index.logins.get(landscape)?;
         Some(login.as_ref().map(|entry| entry.login.clone()).map_err(Clone::clone))
@@ -338,7 +338,8 @@ impl Inner {
             (Some(Ok(entry)), LoginTrouble::Secret(_) | LoginTrouble::Garden(_)) => {
                 entry.login.trouble.replace(why.clone()) != Some(why)
             }
-            _ => index.put(name, Err(why)),
+            (_, LoginTrouble::Refused(_)) => index.put(name, Err(NoLogin::Refused(why))),
+            _ => index.put(name, Err(NoLogin::Away(why))),
         };
         drop(index);
         if is_news {

@@ -1,6 +1,6 @@
 //! From a Cluster to its Shoot.
 
-use super::index::{Index, Login, Place};
+use super::index::{Index, Login, NoLogin, Place};
 use crate::target::{Key, Targets};
 use allotment_api::openmcp::{Cluster, gardener::names::Reason, names::Reason as CommonReason};
 use allotment_core::openmcp::{cluster::Record, instance::Instance};
@@ -76,6 +76,14 @@ pub enum NoWay {
         /// Why not.
         because: String,
     },
+    /// The garden does not answer, and has not since this process began.
+    #[error("Landscape {landscape} does not answer: {because}")]
+    Away {
+        /// Which.
+        landscape: String,
+        /// What was tried.
+        because: String,
+    },
     /// The project cannot be used with this login.
     #[error("project {project} of Landscape {landscape} cannot be used: {because}")]
     NoProject {
@@ -96,7 +104,7 @@ impl NoWay {
     /// changes).
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::NotYet | Self::NoLogin { .. } | Self::NoShoot => true,
+            Self::NotYet | Self::NoLogin { .. } | Self::Away { .. } | Self::NoShoot => true,
             Self::NoProfile { .. }
             | Self::NotOurs { .. }
             | Self::NoConfig { .. }
@@ -113,6 +121,7 @@ impl NoWay {
                 Reason::UnknownProfile.as_str()
             }
             Self::NoLandscape { .. } | Self::NoLogin { .. } => Reason::UnknownLandscape.as_str(),
+            Self::Away { .. } => Reason::GardenClusterInteractionProblem.as_str(),
             Self::NoProject { .. } => Reason::InvalidProject.as_str(),
             Self::NoShoot => Reason::ShootNotFound.as_str(),
         }
@@ -160,7 +169,7 @@ pub(super) fn place_for(index: &Index, landscape: &str, project: &str) -> Result
         let (landscape, project) = (landscape.to_owned(), project.to_owned());
         return Err(match (login.refused.get(&project).cloned(), login.trouble.clone()) {
             (Some(because), _) => NoWay::NoProject { landscape, project, because },
-            (None, Some(because)) => NoWay::NoLogin { landscape, because },
+            (None, Some(because)) => NoWay::Away { landscape, because },
             // Until the garden was asked about it, nobody knows.
             (None, None) => NoWay::NotYet,
         });
@@ -204,7 +213,10 @@ fn login_of<'a>(index: &'a Index, landscape: &str) -> Result<&'a Login, NoWay> {
     }
     match index.logins.get(landscape) {
         None => Err(NoWay::NotYet),
-        Some(Err(because)) => Err(NoWay::NoLogin { landscape: name(), because: because.clone() }),
+        Some(Err(NoLogin::Refused(because))) => {
+            Err(NoWay::NoLogin { landscape: name(), because: because.clone() })
+        }
+        Some(Err(NoLogin::Away(because))) => Err(NoWay::Away { landscape: name(), because: because.clone() }),
         Some(Ok(entry)) => Ok(&entry.login),
     }
 }

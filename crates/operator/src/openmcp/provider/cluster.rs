@@ -37,6 +37,14 @@ pub(super) struct Scene {
     cluster_configs: Vec<(String, Option<Arc<ClusterConfig>>)>,
 }
 
+impl Scene {
+    fn is_ready(&self) -> bool {
+        let status = self.cluster.status.as_ref();
+        let is_ending = self.cluster.metadata.deletion_timestamp.is_some();
+        !is_ending && status.is_some_and(|status| status.common.phase == Phase::Ready.as_str())
+    }
+}
+
 /// What comes after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
@@ -54,6 +62,8 @@ impl Inner {
         match &scene.place {
             // It is told when that is known.
             Err(NoWay::NotYet) => return Ok(Outcome::Done),
+            // One that was ready may well be: nothing is taken back because this process began at the wrong moment.
+            Err(NoWay::Away { .. }) if scene.is_ready() => return Ok(Outcome::Done),
             Ok(place) if place.landscape != lane => {
                 self.add(&place.landscape, Task::Cluster(name.clone(), place.landscape.clone()));
                 return Ok(Outcome::Done);
@@ -173,10 +183,10 @@ impl Inner {
         if let Ok(place) = &scene.place {
             self.parts.landscapes.look_again(&place.landscape);
         }
-        let mut status = scene.cluster.status.clone().unwrap_or_default();
-        if status.common.phase == Phase::Ready.as_str() {
+        if scene.is_ready() {
             return Ok(());
         }
+        let mut status = scene.cluster.status.clone().unwrap_or_default();
         let (type_, reason) =
             (ProviderCondition::ShootManagement.as_str(), Reason::GardenClusterInteractionProblem.as_str());
         let finding = Finding::fails(type_, reason, why);

@@ -12,7 +12,7 @@ use crate::{
 use allotment_api::openmcp::{
     ClusterProfile, ClusterProfileSpec,
     gardener::{ProviderConfig, names::finalizer},
-    names::annotation,
+    names::{Phase, annotation},
 };
 use allotment_core::openmcp::{
     provider_config::{Cloud, CloudProfileName, Decision, Step, View, cloud_profile_of, decide},
@@ -80,8 +80,14 @@ impl Inner {
         let name = config.metadata.name.as_deref().unwrap_or_default();
         let place = landscapes.place_for(config);
         let is_ending = config.metadata.deletion_timestamp.is_some();
-        if matches!(place, Err(NoWay::NotYet)) && !is_ending {
-            return None;
+        let is_ready =
+            config.status.as_ref().is_some_and(|status| status.common.phase == Phase::Ready.as_str());
+        match place {
+            _ if is_ending => (),
+            // It is told when that is known, and nothing is taken back until then.
+            Err(NoWay::NotYet) => return None,
+            Err(NoWay::Away { .. }) if is_ready => return None,
+            _ => (),
         }
         let own = instance.profile_name(name);
         let mut profiles = landscapes.profiles_of(name);

@@ -2,7 +2,7 @@
 
 use super::{Trouble, run::Inner};
 use crate::{
-    openmcp::checked,
+    openmcp::{checked, landscapes::NoLogin},
     runtime::{events::Tone, queue::Outcome},
 };
 use allotment_api::openmcp::{
@@ -31,7 +31,8 @@ impl Inner {
                 landscape: &landscape,
                 login: match &login {
                     None => Login::NotYet,
-                    Some(Err(why)) => Login::Refused(why),
+                    Some(Err(NoLogin::Refused(why))) => Login::Refused(why),
+                    Some(Err(NoLogin::Away(why))) => Login::Away(why),
                     Some(Ok(login)) => Login::Done {
                         server: &login.server,
                         projects: &login.projects,
