@@ -162,7 +162,7 @@ impl World {
     }
 
     /// Starts another command as the pod of this name.
-    pub fn run_command(&self, pod: &str, args: &[&str]) -> Running {
+    pub fn run_command(&self, pod: &str, args: &[&str], otherwise: impl FnOnce(&mut Command)) -> Running {
         let log = self.folder.path().join(format!("{pod}.log"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_allotment"));
         command
@@ -172,6 +172,7 @@ impl World {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log).unwrap());
+        otherwise(&mut command);
         Running { child: command.spawn().unwrap(), log }
     }
 

@@ -4,7 +4,7 @@ use super::{
     gardens::{Stage, Tunnel, template},
     platform::{condition, create, delete, gone, patch, phase, that, until},
 };
-use allotment_api::gardener::CloudProfile;
+use allotment_api::gardener::{CloudProfile, NamespacedCloudProfile};
 use allotment_testing::{Landscape, Outcome};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
@@ -195,6 +195,37 @@ pub async fn g13_a_profile_that_is_gone_is_in_nobodys_way(landscape: Landscape) 
     let _ = delete(&stage.profiles(), &profile).await;
     gone(&stage.configs(), &stage.own("c")).await?;
     gone(&stage.profiles(), &profile).await
+}
+
+pub async fn a_project_can_have_a_cloud_profile_of_its_own(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    let kind = ApiResource::erase::<NamespacedCloudProfile>(&());
+    let clouds: Api<DynamicObject> =
+        Api::namespaced_with(stage.plot.landscape.garden.clone(), &stage.plot.garden_namespace, &kind);
+    let cloud = json!({
+        "apiVersion": "core.gardener.cloud/v1beta1", "kind": "NamespacedCloudProfile", "metadata": { "name": "own" },
+        "spec": { "parent": { "kind": "CloudProfile", "name": "aws" } },
+    });
+    clouds.create(&Default::default(), &serde_json::from_value(cloud)?).await?;
+    // Gardener's controllers would merge it with its parent; there are none here.
+    let parents: Api<CloudProfile> = Api::all(stage.plot.landscape.garden.clone());
+    let spec = json!({
+        "type": "aws", "machineTypes": [], "machineImages": [], "regions": [],
+        "kubernetes": { "versions": [parents.get("aws").await?.spec.kubernetes.versions.first()] },
+    });
+    let status = json!({ "status": { "cloudProfileSpec": spec } });
+    clouds.patch_status("own", &Default::default(), &Patch::Merge(&status)).await?;
+    let mut template = template();
+    template["spec"]["cloudProfile"] = json!({ "kind": "NamespacedCloudProfile", "name": "own" });
+    stage.landscape("l").await?;
+    stage.config("c", "l", &stage.provider, template).await?;
+    let is = |it: &_| condition(it, "CloudProfile").is_some_and(|it| it.0 == "True");
+    that(&stage.configs(), &stage.own("c"), "has its CloudProfile", is).await?;
+    let there =
+        async || stage.profiles().get(&stage.profile_name("c")).await.map_err(|error| error.to_string());
+    let profile = until("the profile is there", there).await?;
+    assert!(profile.spec.supported_versions.len() <= 1, "{:?}", profile.spec);
+    Ok(())
 }
 
 pub async fn g14_g15_profiles_follow_their_cloud_profile(landscape: Landscape) -> Outcome {

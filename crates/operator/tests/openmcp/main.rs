@@ -25,6 +25,8 @@ fn main() -> ExitCode {
         case!(configs::g8_a_restart_beside_a_garden_that_is_away_takes_nothing_back),
         case!(configs::g12_g22_deletion_waits_for_who_refers_and_goes_on_by_itself),
         case!(configs::g13_a_profile_that_is_gone_is_in_nobodys_way),
+        case!(configs::a_project_can_have_a_cloud_profile_of_its_own)
+            .only_on_real("the embedded garden has no NamespacedCloudProfiles"),
         case!(configs::g14_g15_profiles_follow_their_cloud_profile),
         case!(lives::g1_a_cluster_lives_from_its_profile_to_its_end),
         case!(lives::g2_g3_g24_what_is_asked_for_comes_once_and_goes),
