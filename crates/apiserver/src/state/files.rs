@@ -250,6 +250,11 @@ fn entries_of(path: &Path, bytes: &[u8], may_be_cut_off: bool) -> Result<(Vec<En
     Ok((entries, whole))
 }
 
+/// How many entries of a log are whole, and how far they go.
+pub(super) fn whole_entries(path: &Path, log: &[u8]) -> Result<(usize, u64), StateError> {
+    entries_of(path, log, true).map(|(entries, whole)| (entries.len(), whole.length))
+}
+
 /// Makes sure that nobody else has the folder open.
 fn lock(folder: &Path) -> Result<File, StateError> {
     let path = folder.join("lock");

@@ -103,6 +103,12 @@ impl std::error::Error for StateError {
     }
 }
 
+/// How many entries of a log are whole, and how far they go. What comes after was cut off while it was written; anything else
+/// that is wrong with it is an error.
+pub fn whole_entries(log: &[u8]) -> Result<(usize, u64), StateError> {
+    files::whole_entries(Path::new("log"), log)
+}
+
 /// Where a server remembers.
 pub(crate) struct State {
     pub(crate) folder: PathBuf,
