@@ -5,7 +5,7 @@ use allotment_api::{
     gardener::{KubeconfigAccess, OperationState, Shoot},
     kyma::Provider,
     openmcp::{
-        AccessRequest, Cluster,
+        AccessRequest, Cluster, ClusterProfile,
         gardener::{Landscape as GardenLandscape, ProviderConfig},
     },
 };
@@ -28,6 +28,20 @@ pub struct Desk {
     pub operator: access::Operator,
     pub generic: generic::Operator,
     pub cluster: String,
+}
+
+/// What has no namespace would be in the way of every test after this one.
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let (client, own, profile) =
+            (self.platform.client(), self.platform.plot.namespace.clone(), self.profile());
+        tokio::spawn(async move {
+            let params = DeleteParams::default();
+            let _ = Api::<ClusterProfile>::all(client.clone()).delete(&profile, &params).await;
+            let _ = Api::<ProviderConfig>::all(client.clone()).delete(&own, &params).await;
+            let _ = Api::<GardenLandscape>::all(client).delete(&own, &params).await;
+        });
+    }
 }
 
 impl Desk {

@@ -4,7 +4,7 @@ use super::platform::{Fault, Platform, condition, create, delete, gone, patch, p
 use allotment_api::openmcp::AccessRequest;
 use allotment_operator::openmcp::generic::Operator;
 use allotment_testing::{Landscape, Outcome};
-use kube::ResourceExt;
+use kube::{ResourceExt, api::PostParams};
 use serde_json::{Value, json};
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -145,4 +145,18 @@ pub async fn annotations_are_obeyed_and_a_denial_of_the_provider_stays(landscape
     let request = handed_over(&platform, "b").await?;
     assert!(!request.annotations().contains_key("openmcp.cloud/operation"));
     delete(&api, "b").await
+}
+
+pub async fn the_examples_are_accepted_and_handed_over(landscape: Landscape) -> Outcome {
+    let (platform, _operator) = started(&landscape).await?;
+    let profile = platform.profile("p", "x").await?;
+    platform.cluster("c", &profile).await?;
+    platform.granted("my-request", "c").await?;
+    for example in include_str!("../../../../examples/openmcp/access-request.yaml").split("\n---\n") {
+        let example: Value = serde_saphyr::from_str(&example.replace("team-a", &platform.plot.namespace))?;
+        let request: AccessRequest = serde_json::from_value(example)?;
+        let request = platform.access_requests().create(&PostParams::default(), &request).await?;
+        handed_over(&platform, &request.name_any()).await?;
+    }
+    Ok(())
 }

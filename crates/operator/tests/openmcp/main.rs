@@ -12,6 +12,7 @@ mod lives;
 mod oidc;
 mod platform;
 mod scheduler;
+mod takeover;
 mod whole;
 
 use allotment_testing::{case, run};
@@ -52,12 +53,15 @@ fn main() -> ExitCode {
         case!(access_ends::g4_a_request_ends_when_its_shoot_is_gone),
         case!(access_ends::a_request_whose_time_is_over_leaves_nothing_behind),
         case!(access_kills::whoever_is_killed_leaves_nothing_behind),
+        case!(takeover::what_upstreams_provider_granted_is_gone_on_with),
+        case!(takeover::what_upstreams_provider_granted_ends_with_its_request),
         case!(oidc::a_login_is_denied_where_the_cluster_cannot_do_it_and_granted_where_it_can),
         case!(generic::o9_what_is_missing_is_told_and_what_comes_is_noticed_at_once),
         case!(generic::o8_labels_that_were_there_are_verified),
         case!(generic::a_request_is_deleted_when_its_time_is_over),
         case!(generic::g20_a_profile_whose_name_is_too_long_for_a_label_is_handed_over),
         case!(generic::annotations_are_obeyed_and_a_denial_of_the_provider_stays),
+        case!(generic::the_examples_are_accepted_and_handed_over),
         case!(scheduler::an_exclusive_cluster_comes_and_goes_with_its_request),
         case!(scheduler::o1_o2_what_a_request_brings_reaches_its_cluster_and_no_other),
         case!(scheduler::o3_a_name_that_is_taken_is_waited_for),

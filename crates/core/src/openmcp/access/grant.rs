@@ -141,18 +141,6 @@ pub fn grant(provider: &Provider<'_>, request: &AccessRequest) -> Grant {
     grant
 }
 
-/// What finds everything of a request.
-pub fn selector(provider: &Provider<'_>, namespace: &str, name: &str) -> String {
-    [
-        (label::MANAGED_BY_NAME, name),
-        (label::MANAGED_BY_NAMESPACE, namespace),
-        (label::PROVIDER_NAME, provider.name),
-        (label::ENVIRONMENT, provider.environment),
-    ]
-    .map(|(key, value)| format!("{key}={}", label_value(value)))
-    .join(",")
-}
-
 /// What is put before users, and before groups.
 struct Before {
     users: String,
@@ -402,7 +390,6 @@ mod tests {
         let request = oidc(None);
         let (one, other) = (grant(&provider("dev"), &request), grant(&provider("prod"), &request));
         assert_ne!(one.hash, other.hash);
-        assert_ne!(selector(&provider("dev"), "n", "a"), selector(&provider("prod"), "n", "a"));
         for object in &one.objects {
             assert_eq!(object.body["metadata"]["labels"][label::ENVIRONMENT], "dev");
         }

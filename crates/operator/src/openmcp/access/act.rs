@@ -1,7 +1,7 @@
 //! The steps, as far as they are about the platform.
 
 use super::{
-    inside,
+    inside::{self, Owner},
     look::{Next, Scene},
     run::Inner,
     trouble::{InsideTrouble, Trouble},
@@ -25,7 +25,7 @@ use allotment_core::{
     access::grant::{Parts, kubeconfig, place},
     condition,
     openmcp::{
-        access::{Decision, Fate, Grant, Hitch, Inside, Issued, Step, Target, login, selector},
+        access::{Decision, Fate, Grant, Hitch, Inside, Issued, Step, Target, login},
         names::hash8,
         status::news,
     },
@@ -92,7 +92,8 @@ impl Inner {
 
     async fn grant(&self, scene: &mut Scene, grant: &Grant) -> Result<(), InsideTrouble> {
         let reached = self.reach(scene).await?;
-        let account = inside::grant(&reached, grant, &self.selector(scene), scene.is_first).await?;
+        let owner = Owner { provider: &self.provider(), request: &scene.name };
+        let account = inside::grant(&reached, owner, grant, scene.is_first).await?;
         let made_for = match login_text(scene, &reached) {
             Some(login) => hash8(&["login", &login]),
             None => {
@@ -108,11 +109,8 @@ impl Inner {
 
     async fn withdraw(&self, scene: &mut Scene) -> Result<(), TargetTrouble> {
         let reached = self.reach(scene).await?;
-        inside::withdraw(&reached, &self.selector(scene)).await
-    }
-
-    fn selector(&self, scene: &Scene) -> String {
-        selector(&self.provider(), &scene.name.namespace, &scene.name.name)
+        let owner = Owner { provider: &self.provider(), request: &scene.name };
+        inside::withdraw(&reached, owner).await
     }
 
     async fn issue(&self, scene: &mut Scene, grant: &Grant, seconds: Option<i64>) -> Result<(), Trouble> {
@@ -179,11 +177,16 @@ impl Inner {
         };
         let Some(written) = written else { return Ok(()) };
         self.learn(scene, written);
+        let known = before.as_ref().map(|before| before.common.conditions.as_slice()).unwrap_or_default();
         for news in news(before.as_ref().map(|before| &before.common), &status.common) {
-            let about = news.split('\'').nth(1).unwrap_or_default();
-            let about = condition::find(&status.common.conditions, about);
+            let type_ = news.split('\'').nth(1).unwrap_or_default();
+            let about = condition::find(&status.common.conditions, type_);
             let because = about.map(|about| about.message.as_str()).unwrap_or_default();
             let holds = about.is_some_and(|about| about.status == ConditionStatus::True);
+            // What was well from the beginning is no news.
+            if holds && condition::find(known, type_).is_none() {
+                continue;
+            }
             let tone = if holds { Tone::Normal } else { Tone::Warning };
             tracing::info!(request = %scene.name, phase = status.common.phase, because, "{news}");
             let note = if because.is_empty() { news } else { format!("{news}: {because}") };

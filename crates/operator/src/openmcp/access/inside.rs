@@ -1,9 +1,12 @@
 //! The steps, as far as they are inside a cluster. Everything here can be repeated.
 
 use super::trouble::InsideTrouble;
-use crate::target::{Reached, TargetTrouble};
+use crate::{
+    openmcp::ObjectName,
+    target::{Reached, TargetTrouble},
+};
 use allotment_api::names::FIELD_MANAGER;
-use allotment_core::openmcp::access::{Grant, KINDS, OPENID_CONNECT, Object};
+use allotment_core::openmcp::access::{Found, Grant, KINDS, OPENID_CONNECT, Object, Provider, own, selector};
 use jiff::Timestamp;
 use k8s_openapi::api::{
     authentication::v1::{TokenRequest, TokenRequestSpec},
@@ -22,15 +25,24 @@ use serde_json::{Value, json};
 /// An object that is there, and its kind.
 type There = (&'static str, DynamicObject);
 
+/// Whose grant it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner<'a> {
+    /// The provider.
+    pub(super) provider: &'a Provider<'a>,
+    /// The request.
+    pub(super) request: &'a ObjectName,
+}
+
 /// Makes what a grant is made of, puts back what was changed, and takes away what is no longer asked for. It returns the UID of
 /// the ServiceAccount. With nothing to do it is one list for each kind.
 pub(super) async fn grant(
     reached: &Reached,
+    owner: Owner<'_>,
     grant: &Grant,
-    selector: &str,
     is_first: bool,
 ) -> Result<Option<String>, InsideTrouble> {
-    let found = if is_first { Vec::new() } else { found(reached, selector).await? };
+    let found = if is_first { Vec::new() } else { found(reached, owner).await? };
     let mut account = None;
     for object in &grant.objects {
         let same = found.iter().find(|(kind, there)| *kind == object.kind && is_same_place(there, object));
@@ -72,16 +84,17 @@ pub(super) async fn token(
 }
 
 /// Takes everything of a grant out of the cluster. Namespaces stay: others may have put something there.
-pub(super) async fn withdraw(reached: &Reached, selector: &str) -> Result<(), TargetTrouble> {
-    for (kind, there) in found(reached, selector).await? {
+pub(super) async fn withdraw(reached: &Reached, owner: Owner<'_>) -> Result<(), TargetTrouble> {
+    for (kind, there) in found(reached, owner).await? {
         delete(reached, kind, &there).await?;
     }
     Ok(())
 }
 
-/// Everything that carries the labels of a request, in the order in which it goes.
-async fn found(reached: &Reached, selector: &str) -> Result<Vec<There>, TargetTrouble> {
-    let (mut all, labelled) = (Vec::new(), ListParams::default().labels(selector));
+/// Everything of a request, in the order in which it goes.
+async fn found(reached: &Reached, owner: Owner<'_>) -> Result<Vec<There>, TargetTrouble> {
+    let Owner { provider, request: ObjectName { namespace, name } } = owner;
+    let (mut all, labelled) = (Vec::new(), ListParams::default().labels(&selector(namespace, name)));
     for (_, kind) in KINDS {
         let api: Api<DynamicObject> = Api::all_with(reached.client.clone(), &resource(kind));
         let list = match reached
@@ -95,7 +108,20 @@ async fn found(reached: &Reached, selector: &str) -> Result<Vec<There>, TargetTr
         };
         all.extend(list.into_iter().map(|object| (kind, object)));
     }
-    Ok(all)
+    let own = own(provider, namespace, name, &all.iter().map(described).collect::<Vec<_>>());
+    Ok(all.into_iter().zip(own).filter(|(_, is_own)| *is_own).map(|(there, _)| there).collect())
+}
+
+fn described((kind, there): &There) -> Found<'_> {
+    let subjects = there.data.get("subjects").and_then(Value::as_array).into_iter().flatten();
+    let accounts = subjects.filter(|subject| subject["kind"] == "ServiceAccount");
+    Found {
+        kind,
+        namespace: there.metadata.namespace.as_deref(),
+        name: there.metadata.name.as_deref().unwrap_or_default(),
+        labels: there.labels(),
+        accounts: accounts.filter_map(|account| account["name"].as_str()).collect(),
+    }
 }
 
 /// Makes what is not there, or not ours. What others made under a name that only this request has is taken over: it was made

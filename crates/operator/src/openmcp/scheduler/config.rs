@@ -53,6 +53,12 @@ scheduler:
 ";
 
     #[test]
+    fn the_example_is_read() {
+        let example = read(include_str!("../../../../../examples/openmcp/scheduler.yaml")).unwrap();
+        assert_eq!(example.purpose_mappings.len(), 2);
+    }
+
+    #[test]
     fn a_file_of_openmcp_operator_is_read() {
         let read = read(GOOD).unwrap();
         assert_eq!((read.scope, read.strategy), (Scope::Namespaced, Strategy::Random));
