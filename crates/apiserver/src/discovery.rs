@@ -1,4 +1,6 @@
-//! What is served: discovery, version, health, and as much OpenAPI as clients need.
+//! What is served: discovery, version, health, and the way to OpenAPI.
+
+mod aggregated;
 
 use crate::{
     error::ApiError,
@@ -9,14 +11,17 @@ use crate::{
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 /// What `kubectl version` shows: the server that this one is measured against.
-const VERSION: &str = "v1.36.3";
+pub(crate) const VERSION: &str = "v1.36.3";
 
 impl Server {
     pub(crate) fn discover(&self, route: &Route, accept: &str) -> Result<Answer, ApiError> {
         match route {
+            Route::Discovery { group: None, legacy, .. } if aggregated::is_wanted(accept) => {
+                Ok(self.aggregated(*legacy))
+            }
             Route::Discovery { group: None, legacy: true, .. } => Ok(Answer::value(
                 200,
                 &json!({
@@ -132,7 +137,7 @@ impl Server {
         groups
     }
 
-    fn other(&self, path: &str, _: &str) -> Result<Answer, ApiError> {
+    fn other(&self, path: &str, accept: &str) -> Result<Answer, ApiError> {
         match path.trim_end_matches('/') {
             "/healthz" | "/livez" | "/readyz" => Ok(Answer::Now(Reply {
                 code: 200,
@@ -148,75 +153,33 @@ impl Server {
                     "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc", "platform": "linux/amd64",
                 }),
             )),
-            "/openapi/v3" => Ok(Answer::value(200, &self.openapi_index())),
-            path => match path.strip_prefix("/openapi/v3/") {
-                Some(place) => self.openapi(place).map(|document| Answer::value(200, &document)),
+            path => match path.strip_prefix("/openapi/") {
+                Some(below) if takes_json(accept) => self.openapi(below),
+                Some(_) => Err(ApiError::not_acceptable("only application/json is offered")),
                 None => Err(ApiError::page_not_found()),
             },
         }
     }
 
-    fn openapi_index(&self) -> Value {
-        let mut paths = json!({});
-        for resource in self.kinds.all() {
-            let place = place(resource);
-            paths[&place] =
-                json!({ "serverRelativeURL": format!("/openapi/v3/{place}?hash={}", self.revision()) });
-        }
-        json!({ "paths": paths })
-    }
-
-    /// What clients look for in OpenAPI: that fields are checked by the server (`fieldValidation`), and what there are.
-    fn openapi(&self, wanted: &str) -> Result<Value, ApiError> {
-        let kinds: Vec<&Arc<Resource>> =
-            self.kinds.all().filter(|resource| place(resource) == wanted).collect();
-        if kinds.is_empty() {
-            return Err(ApiError::no_such_path());
-        }
-        let (mut paths, mut schemas) = (json!({}), json!({}));
-        for resource in kinds {
-            let scope = if resource.namespaced { "namespaces/{namespace}/" } else { "" };
-            let path = format!("/{wanted}/{scope}{}/{{name}}", resource.plural);
-            let model = format!("{}.{}", resource.group, resource.kind);
-            let kind =
-                json!([{ "group": resource.group, "version": resource.version, "kind": resource.kind }]);
-            schemas[&model] = openapi_schema(resource, &kind);
-            paths[path] = json!({ "patch": {
-                "parameters": [{ "name": "fieldValidation", "in": "query", "schema": { "type": "string" } }],
-                "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": kind[0],
-                "responses": {},
-            } });
-        }
-        Ok(json!({
-            "openapi": "3.0.0", "info": { "title": "Kubernetes", "version": VERSION },
-            "paths": paths, "components": { "schemas": schemas },
-        }))
+    fn openapi(&self, below: &str) -> Result<Answer, ApiError> {
+        let document = match below {
+            "v2" => self.openapi_second(),
+            "v3" => self.openapi_index(),
+            below => match below.strip_prefix("v3/") {
+                Some(place) => self.openapi_document(place)?,
+                None => return Err(ApiError::page_not_found()),
+            },
+        };
+        Ok(Answer::value(200, &document))
     }
 }
 
-/// What `kubectl explain` reads: the schema of a definition, with the fields that every object has.
-fn openapi_schema(resource: &Resource, kind: &Value) -> Value {
-    let Some(schema) = &resource.openapi else {
-        return json!({
-            "type": "object", "x-kubernetes-group-version-kind": kind, "x-kubernetes-preserve-unknown-fields": true,
-        });
-    };
-    let mut schema = (**schema).clone();
-    let text = |description: &str| json!({ "type": "string", "description": description });
-    schema["properties"]["apiVersion"] = text("The version of the schema of this object.");
-    schema["properties"]["kind"] = text("The kind of this object.");
-    schema["properties"]["metadata"] =
-        json!({ "type": "object", "description": "Standard object's metadata." });
-    schema["x-kubernetes-group-version-kind"] = kind.clone();
-    schema
-}
-
-/// Where a kind is: `api/v1`, `apis/apps/v1`.
-fn place(resource: &Resource) -> String {
-    match resource.group.as_str() {
-        "" => format!("api/{}", resource.version),
-        group => format!("apis/{group}/{}", resource.version),
-    }
+/// Whether a client takes JSON; that of a document may be called otherwise.
+fn takes_json(accept: &str) -> bool {
+    accept.split(',').any(|clause| {
+        let media_type = clause.split(';').next().unwrap_or_default().trim();
+        matches!(media_type, "" | "*" | "*/*" | "application/*") || media_type.ends_with("json")
+    })
 }
 
 fn api_group(group: &str, versions: &[String], alone: bool) -> Value {

@@ -1,6 +1,8 @@
 //! Objects as bytes: what is stored, and what is shown of it.
 
-use crate::{error::ApiError, kinds::event, resource::Resource, store::Stored};
+use crate::{
+    error::ApiError, kinds::event, request::Query, resource::Resource, store::Stored, table::Include,
+};
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
 
@@ -44,20 +46,20 @@ pub(crate) enum Form {
     Whole,
     /// `PartialObjectMetadata`.
     Metadata,
-    /// A `Table`, for people.
-    Table,
+    /// A `Table`, for people, with this beside the cells.
+    Table(Include),
 }
 
 impl Form {
-    /// What an `Accept` header asks for.
-    pub(crate) fn of(accept: &str) -> Self {
+    /// What an `Accept` header and a query ask for.
+    pub(crate) fn of(accept: &str, query: &Query) -> Result<Self, ApiError> {
         if accept.contains("as=PartialObjectMetadata") && accept.contains("g=meta.k8s.io") {
-            return Self::Metadata;
+            return Ok(Self::Metadata);
         }
         if accept.contains("as=Table") && accept.contains("g=meta.k8s.io") {
-            return Self::Table;
+            return Ok(Self::Table(Include::of(query)?));
         }
-        Self::Whole
+        Ok(Self::Whole)
     }
 }
 
@@ -122,11 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn a_client_may_want_only_metadata() {
-        assert_eq!(
-            Form::of("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"),
-            Form::Metadata
-        );
-        assert_eq!(Form::of("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), Form::Table);
+    fn a_client_may_want_only_metadata_or_a_table() {
+        let of = |accept: &str, query: &str| Form::of(accept, &Query::parse(query));
+        let metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+        assert_eq!(of(metadata, "").unwrap(), Form::Metadata);
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+        assert_eq!(of(table, "").unwrap(), Form::Table(Include::Metadata));
+        assert_eq!(of(table, "includeObject=Object").unwrap(), Form::Table(Include::Object));
+        assert!(of(table, "includeObject=Half").is_err());
     }
 }

@@ -18,6 +18,7 @@ pub mod https;
 mod kinds;
 mod meta;
 pub mod names;
+mod openapi;
 pub mod patch;
 pub mod planted;
 mod read;

@@ -31,7 +31,7 @@ impl Server {
         Ok(Answer::json(
             200,
             match call.form {
-                Form::Table => table::of_one(stored, &call.resource, call.now)?,
+                Form::Table(include) => table::of_one(stored, &call.resource, include, call.now)?,
                 form => encode::show(stored, &call.resource, form)?,
             },
         ))
@@ -282,9 +282,9 @@ impl Page<'_> {
         if self.count > 0 {
             self.items.put_u8(b',');
         }
-        if self.call.form == Form::Table {
+        if let Form::Table(include) = self.call.form {
             let object = encode::read(&encode::show(stored, &self.call.resource, Form::Whole)?)?;
-            let row = table::row(&object, &self.call.resource, self.call.now);
+            let row = table::row(&object, &self.call.resource, include, self.call.now);
             self.items.put_slice(row.to_string().as_bytes());
         } else {
             self.items.put_slice(&encode::item(stored, &self.call.resource, self.call.form)?);
@@ -308,13 +308,13 @@ impl Page<'_> {
                 metadata["remainingItemCount"] = json!(self.remaining);
             }
         }
-        if self.call.form == Form::Table {
+        if let Form::Table(_) = self.call.form {
             let rows = format!("[{}]", String::from_utf8_lossy(&self.items));
             let rows: Vec<Value> = serde_json::from_str(&rows).unwrap_or_default();
             return Bytes::from(table::table(&self.call.resource, metadata, rows).to_string());
         }
         let (api_version, kind) = match self.call.form {
-            Form::Whole | Form::Table => {
+            Form::Whole | Form::Table(_) => {
                 (self.call.resource.api_version(), self.call.resource.list_kind.clone())
             }
             Form::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList".to_owned()),

@@ -37,7 +37,7 @@ pub struct Resource {
     pub rules: Option<Arc<CompiledRules>>,
     /// Paths that field selectors may use, beside name and namespace: `.spec.profile`.
     pub selectable_fields: Vec<String>,
-    /// What `kubectl get` shows beside the name.
+    /// What `kubectl get` shows.
     pub columns: Vec<Column>,
     /// Its schema as OpenAPI has it, for `kubectl explain`.
     pub openapi: Option<Arc<Value>>,

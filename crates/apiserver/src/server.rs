@@ -270,7 +270,7 @@ impl Server {
             namespace,
             name,
             subresource,
-            form: Form::of(accept),
+            form: Form::of(accept, &query)?,
             content_type: header_text(headers, header::CONTENT_TYPE).to_owned(),
             manager: manager(&query, headers),
             query,

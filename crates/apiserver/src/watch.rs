@@ -64,7 +64,7 @@ impl Watch {
     /// An object in the form that the client wants.
     pub(crate) fn show(&self, stored: &Stored) -> Result<Bytes, ApiError> {
         match self.form {
-            Form::Table => table::of_one(stored, &self.resource, self.now),
+            Form::Table(include) => table::of_one(stored, &self.resource, include, self.now),
             form => encode::show(stored, &self.resource, form),
         }
     }

@@ -3,7 +3,7 @@
 use crate::{
     resource::{Nature, Resource},
     schema::{self, Schema},
-    table::{Column, default_columns},
+    table,
 };
 use std::sync::Arc;
 
@@ -79,30 +79,6 @@ pub(crate) fn resources() -> Vec<Resource> {
     ROWS.iter().map(resource).collect()
 }
 
-/// What `kubectl get` shows of a kind beside the name.
-fn columns(row: &Row) -> Vec<Column> {
-    let column = |name: &str, path: &str| Column {
-        name: name.to_owned(),
-        type_: "string".to_owned(),
-        format: String::new(),
-        description: String::new(),
-        priority: 0,
-        path: path.to_owned(),
-    };
-    let mut columns = match row.kind {
-        "Namespace" => vec![column("Status", ".status.phase")],
-        "Secret" => vec![column("Type", ".type")],
-        "Lease" => vec![column("Holder", ".spec.holderIdentity")],
-        "Event" if row.group.is_empty() => {
-            vec![column("Type", ".type"), column("Reason", ".reason"), column("Message", ".message")]
-        }
-        "RoleBinding" | "ClusterRoleBinding" => vec![column("Role", ".roleRef.name")],
-        _ => Vec::new(),
-    };
-    columns.extend(default_columns());
-    columns
-}
-
 fn resource(row: &Row) -> Resource {
     let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
     let schema = schema::builtin(row.group, row.kind)
@@ -125,7 +101,7 @@ fn resource(row: &Row) -> Resource {
         schema: Arc::new(schema),
         rules: None,
         selectable_fields: own(row.selectable),
-        columns: columns(row),
+        columns: table::builtin_columns(row.group, row.kind),
         openapi: None,
         nature: row.nature,
         defined: None,

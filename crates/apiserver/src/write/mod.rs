@@ -388,7 +388,7 @@ fn encode_for(call: &Call, object: &Value) -> Result<bytes::Bytes, ApiError> {
     }
     let stored = Stored { revision: 0, bytes, labels: Box::default() };
     match call.form {
-        encode::Form::Table => table::of_one(&stored, &call.resource, call.now),
+        encode::Form::Table(include) => table::of_one(&stored, &call.resource, include, call.now),
         form => encode::show(&stored, &call.resource, form),
     }
 }

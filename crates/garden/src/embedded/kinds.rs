@@ -3,7 +3,7 @@
 use super::fields::{Fields, FieldsError};
 use allotment_apiserver::{
     resource::{Nature, Resource, Typed},
-    table::{self, Column},
+    table::{Column, Source},
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ fn resource(row: &Row, fields: &Fields) -> Result<Resource, FieldsError> {
         schema: Arc::new(fields.schema(row.kind)?),
         rules: None,
         selectable_fields: own(row.selectable),
-        columns: row.columns.iter().map(column).chain(table::default_columns()).collect(),
+        columns: columns(row),
         openapi: None,
         nature: Nature::Custom,
         defined: None,
@@ -158,6 +158,11 @@ fn typed(kind: &str) -> Typed {
     Typed { zero, unconditional_updates }
 }
 
+fn columns(row: &Row) -> Vec<Column> {
+    let own = row.columns.iter().map(column);
+    std::iter::once(Column::of_name()).chain(own).chain([Column::of_age()]).collect()
+}
+
 fn column((name, path, wide): &(&str, &str, bool)) -> Column {
     Column {
         name: (*name).to_owned(),
@@ -165,6 +170,6 @@ fn column((name, path, wide): &(&str, &str, bool)) -> Column {
         format: String::new(),
         description: String::new(),
         priority: i64::from(*wide),
-        path: (*path).to_owned(),
+        source: Source::Path((*path).to_owned()),
     }
 }

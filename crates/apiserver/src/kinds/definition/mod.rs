@@ -13,7 +13,7 @@ use crate::{
     schema::{self, CompiledRules, Schema},
     server::Server,
     store::Key,
-    table::{Column, default_columns},
+    table::{Column, Source},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -282,18 +282,19 @@ fn condition(type_: &str, status: bool, reason: &str, message: &str, now: Timest
 
 /// The columns that a version asks for.
 fn columns(version: &Value) -> Vec<Column> {
-    let Some(list) = version["additionalPrinterColumns"].as_array() else { return default_columns() };
+    let Some(list) = version["additionalPrinterColumns"].as_array() else {
+        return vec![Column::of_name(), Column::of_age()];
+    };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    list.iter()
-        .map(|column| Column {
-            name: text(&column["name"]),
-            type_: text(&column["type"]),
-            format: text(&column["format"]),
-            description: text(&column["description"]),
-            priority: column["priority"].as_i64().unwrap_or_default(),
-            path: text(&column["jsonPath"]),
-        })
-        .collect()
+    let own = list.iter().map(|column| Column {
+        name: text(&column["name"]),
+        type_: text(&column["type"]),
+        format: text(&column["format"]),
+        description: text(&column["description"]),
+        priority: column["priority"].as_i64().unwrap_or_default(),
+        source: Source::Path(text(&column["jsonPath"])),
+    });
+    std::iter::once(Column::of_name()).chain(own).collect()
 }
 
 /// What those are told who use a version that is on its way out.
