@@ -105,14 +105,34 @@ pub(super) struct Index {
     pub(super) logins: BTreeMap<String, Result<Entry, NoLogin>>,
     /// The last number of a garden.
     pub(super) last_number: u64,
+    /// The name of this provider.
+    provider: String,
+    /// Landscapes that no ProviderConfig of ours leads to, and where Shoots of ours are.
+    pub(super) wanted: BTreeSet<String>,
     /// By Landscape and namespace.
     pub(super) targets: BTreeMap<(String, String), Targets>,
 }
 
 impl Index {
+    /// Nothing is known to this provider yet.
+    pub(super) fn new(provider: &str) -> Self {
+        Self { provider: provider.to_owned(), ..Self::default() }
+    }
+
     /// Whether everything is listed, and every login was tried once.
     pub(super) fn is_complete(&self) -> bool {
-        self.is_listed() && self.landscapes.iter().all(|(name, _)| self.logins.contains_key(name))
+        let mut names = self.landscapes.iter().map(|(name, _)| name);
+        self.is_listed() && names.all(|name| self.logins.contains_key(name) || !self.concerns(name))
+    }
+
+    /// Whether a Landscape is this provider's to look after. One that only others lead to is theirs: each garden is asked by
+    /// whoever needs it, and what one of them cannot reach is no news about another's.
+    pub(super) fn concerns(&self, landscape: &str) -> bool {
+        let configs = self.configs.iter().filter(|(_, config)| config.spec.landscape_ref.name == landscape);
+        let mut providers = configs.map(|(_, config)| &config.spec.provider_ref.name).peekable();
+        self.wanted.contains(landscape)
+            || providers.peek().is_none()
+            || providers.any(|provider| *provider == self.provider)
     }
 
     pub(super) fn is_listed(&self) -> bool {
@@ -214,8 +234,11 @@ impl Index {
     }
 
     pub(super) fn forget_config(&mut self, name: &str) -> Vec<Task> {
-        self.configs.remove(&name.to_owned());
-        vec![Task::Tell]
+        let gone = self.configs.remove(&name.to_owned());
+        // It may have been the last one that led there.
+        let landscape = gone.map(|gone| gone.spec.landscape_ref.name.clone());
+        let landscape = landscape.filter(|name| !self.logins.contains_key(name));
+        landscape.map(Task::LogIn).into_iter().chain([Task::Tell]).collect()
     }
 
     pub(super) fn learn_profile(&mut self, mut profile: ClusterProfile) -> Vec<Task> {
@@ -262,11 +285,67 @@ impl keep::Index for Index {
                 gone.flat_map(|name| self.forget_profile(&name)).collect()
             }
         };
-        if self.is_listed() { vec![Task::Tell] } else { tasks }
+        if !self.is_listed() {
+            return tasks;
+        }
+        // Whose each of them is can be told only now.
+        let names = self.landscapes.iter().map(|(name, _)| name);
+        let unknown = names.filter(|name| !self.logins.contains_key(*name)).cloned().map(Task::LogIn);
+        unknown.chain([Task::Tell]).collect()
     }
 }
 
 fn secret_of(landscape: &Landscape) -> Option<ObjectName> {
     let reference = landscape.spec.access.secret_ref.as_ref()?;
     Some(ObjectName { namespace: reference.namespace.clone(), name: reference.name.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::keep::Index as _;
+    use serde_json::json;
+
+    fn landscape(name: &str) -> Landscape {
+        serde_json::from_value(json!({
+            "apiVersion": "gardener.clusters.openmcp.cloud/v1alpha1", "kind": "Landscape",
+            "metadata": {"name": name}, "spec": {"access": {}},
+        }))
+        .unwrap()
+    }
+
+    fn config(name: &str, provider: &str, landscape: &str) -> ProviderConfig {
+        serde_json::from_value(json!({
+            "apiVersion": "gardener.clusters.openmcp.cloud/v1alpha1", "kind": "ProviderConfig", "metadata": {"name": name},
+            "spec": {
+                "providerRef": {"name": provider}, "landscapeRef": {"name": landscape}, "project": "x", "shootTemplate": {},
+            },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_landscape_that_only_others_lead_to_is_theirs() {
+        let mut index = Index::new("p");
+        for name in ["ours", "theirs", "nobodys", "both"] {
+            index.learn_landscape(landscape(name));
+        }
+        for (name, provider, landscape) in
+            [("a", "p", "ours"), ("b", "q", "theirs"), ("c", "p", "both"), ("d", "q", "both")]
+        {
+            index.learn_config(config(name, provider, landscape));
+        }
+        let concerned =
+            |index: &Index| ["ours", "theirs", "nobodys", "both"].map(|name| index.concerns(name));
+        assert_eq!(concerned(&index), [true, false, true, true]);
+        for what in [Followed::Landscapes, Followed::Configs, Followed::Profiles] {
+            let tasks = index.listed(what);
+            assert_eq!(tasks.contains(&Task::LogIn("ours".to_owned())), index.is_listed(), "{what:?}");
+        }
+        assert!(index.forget_config("b").contains(&Task::LogIn("theirs".to_owned())), "it is nobody's now");
+        assert_eq!(concerned(&index), [true, true, true, true]);
+        index.learn_config(config("b", "q", "theirs"));
+        index.wanted.insert("theirs".to_owned());
+        assert!(index.concerns("theirs"), "a Shoot of ours is there");
+    }
 }

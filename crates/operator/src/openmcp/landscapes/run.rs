@@ -77,9 +77,10 @@ struct Inner {
 impl Landscapes {
     /// Nothing is known yet.
     pub fn new(parts: Parts) -> Self {
+        let index = Mutex::new(Index::new(&parts.instance.provider));
         Self(Arc::new(Inner {
             parts,
-            index: Mutex::default(),
+            index,
             learned: watch::channel(0).0,
             changed: watch::channel(0).0,
             lanes: Lanes::new(),
@@ -88,8 +89,7 @@ impl Landscapes {
 
     /// The way to the Shoot of a Cluster, by what is known now.
     pub fn way_to(&self, cluster: &Cluster) -> Result<Way, NoWay> {
-        let record = Record::of(cluster);
-        let place = way::place_of(&self.0.index(), &self.0.parts.instance, cluster, record.as_ref())?;
+        let (record, place) = (Record::of(cluster), self.place_of(cluster)?);
         let Some(Record { shoot, uid: Some(uid), .. }) = record else { return Err(NoWay::NoShoot) };
         let targets = self.0.targets(&place);
         let Place { landscape, project: _, garden, number: _, namespace } = place;
@@ -98,7 +98,12 @@ impl Landscapes {
 
     /// Where the Shoot of a Cluster is, or is to be made.
     pub fn place_of(&self, cluster: &Cluster) -> Result<Place, NoWay> {
-        way::place_of(&self.0.index(), &self.0.parts.instance, cluster, Record::of(cluster).as_ref())
+        let record = Record::of(cluster);
+        let place = way::place_of(&self.0.index(), &self.0.parts.instance, cluster, record.as_ref());
+        if let (Err(NoWay::NotYet), Some(Record { landscape: Some(landscape), .. })) = (&place, record) {
+            self.0.want(landscape);
+        }
+        place
     }
 
     /// The project that a ProviderConfig leads to.
@@ -160,9 +165,16 @@ impl Landscapes {
         Some(login.as_ref().map(|entry| entry.login.clone()).map_err(Clone::clone))
     }
 
-    /// The names of all Landscapes.
+    /// The names of the Landscapes that this provider looks after: all but those that only other providers' ProviderConfigs
+    /// lead to.
     pub fn names(&self) -> Vec<String> {
-        self.0.index().landscapes.iter().map(|(name, _)| name.clone()).collect()
+        let index = self.0.index();
+        index.landscapes.iter().map(|(name, _)| name).filter(|name| index.concerns(name)).cloned().collect()
+    }
+
+    /// Whether this provider looks after a Landscape.
+    pub fn concerns(&self, landscape: &str) -> bool {
+        self.0.index().concerns(landscape)
     }
 
     /// Somebody wrote this: it is known before a watch tells.
@@ -253,6 +265,18 @@ impl Inner {
         tasks.into_iter().for_each(|task| self.take(task));
     }
 
+    /// A Cluster has its Shoot there.
+    fn want(&self, landscape: String) {
+        let mut index = self.index();
+        let is_new = index.is_listed()
+            && !index.logins.contains_key(&landscape)
+            && index.wanted.insert(landscape.clone());
+        drop(index);
+        if is_new {
+            self.lanes.add(&landscape, landscape.clone());
+        }
+    }
+
     fn tell(&self) {
         self.changed.send_modify(|count| *count += 1);
     }
@@ -276,7 +300,15 @@ impl Inner {
 
     /// Logs in to a Landscape, or looks whether the login still works.
     async fn log_in(&self, name: &str) -> Result<Outcome, LoginTrouble> {
-        let landscape = self.index().landscapes.get(&name.to_owned()).cloned();
+        let landscape = {
+            let index = self.index();
+            // Until all ProviderConfigs are known, nobody can tell whose it is.
+            index
+                .landscapes
+                .get(&name.to_owned())
+                .filter(|_| index.is_listed() && index.concerns(name))
+                .cloned()
+        };
         let Some(landscape) = landscape else { return Ok(Outcome::Done) };
         let tried = match credentials(&self.parts.platform, &landscape).await {
             Ok((given, origin)) => self.connect(name, given, origin).await,

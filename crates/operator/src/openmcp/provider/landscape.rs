@@ -24,7 +24,8 @@ impl Inner {
     pub(super) async fn look_at_landscape(&self, name: &str) -> Result<Outcome, Trouble> {
         let landscapes = &self.parts.landscapes;
         let api: Api<Landscape> = Api::all(self.parts.platform.clone());
-        let Some(mut landscape) = landscapes.landscape(name) else { return Ok(Outcome::Done) };
+        let landscape = landscapes.landscape(name).filter(|_| landscapes.concerns(name));
+        let Some(mut landscape) = landscape else { return Ok(Outcome::Done) };
         for _ in 0..STEPS {
             let (login, configs) = (landscapes.login(name), landscapes.configs_of(name));
             let (step, status) = decide(&View {
