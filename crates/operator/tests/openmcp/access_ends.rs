@@ -3,9 +3,9 @@
 use super::{
     access::rules,
     desk::{Desk, code},
-    platform::{Fault, delete, gone, patch, until},
+    platform::{Fault, delete, gone, patch, that, until},
 };
-use allotment_testing::{Landscape, Outcome};
+use allotment_testing::{Landscape, Outcome, Search, every_object, in_objects};
 use k8s_openapi::api::{
     core::v1::{Namespace, ServiceAccount},
     rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
@@ -101,5 +101,27 @@ pub async fn a_request_whose_time_is_over_leaves_nothing_behind(landscape: Lands
     desk.generic.resync();
     gone(&desk.platform.access_requests(), "a").await?;
     assert_eq!(left(&desk, &desk.admin().await?, "a").await?, 0);
+    Ok(())
+}
+
+pub async fn a_token_is_in_its_secret_and_nowhere_else(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("a", token(&desk)).await?;
+    desk.granted("a").await?;
+    let before = desk.kubeconfig("a").await?;
+    let mark = json!({ "openmcp.cloud/operation": "reconcile" });
+    desk.change("a", json!({ "metadata": { "annotations": mark } })).await?;
+    that(&desk.platform.access_requests(), "a", "was looked at", |it| it.annotations().is_empty()).await?;
+    assert_ne!(desk.kubeconfig("a").await?, before, "it was asked for");
+    let kubeconfig: Value = serde_json::from_str(&desk.kubeconfig("a").await?)?;
+    let token = kubeconfig["users"][0]["user"]["token"].as_str().unwrap().to_owned();
+    // Its signature: the rest is much the same in all tokens of a server.
+    let search = Search::of([token.rsplit('.').next().unwrap()]);
+    let found = in_objects(&search, &every_object(&desk.platform.client()).await?)?;
+    let own = format!("Secret {}/a.kubeconfig", desk.platform.plot.namespace);
+    assert!(found.len() == 1 && found[0].starts_with(&own), "{found:?}");
+    for client in [desk.admin().await?, desk.platform.plot.landscape.garden.clone()] {
+        assert_eq!(in_objects(&search, &every_object(&client).await?)?, [] as [&str; 0]);
+    }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! What is done about a request, step by step.
 
+mod always;
+
 use super::*;
 use crate::condition;
 use allotment_api::{

@@ -1,5 +1,7 @@
 //! Which Cluster a request gets, and what is done about it.
 
+mod together;
+
 use super::*;
 use crate::openmcp::names::hash8;
 use allotment_api::openmcp::{
