@@ -115,6 +115,8 @@ async fn flags_are_those_of_the_contract() {
         (vec!["run", "--environment=", "--provider-name=p"], 1, "--environment is empty"),
         (vec!["run", "--environment=e", "--provider-name="], 1, "--provider-name is empty"),
         (vec!["init", "--environment=", "--provider-name=p"], 1, "--environment is empty"),
+        (vec!["run", "--environment=Prod 1", "--provider-name=p"], 1, "--environment=Prod 1 cannot be part"),
+        (vec!["init", "--environment=e", "--provider-name=P"], 1, "--provider-name=P cannot be part"),
         (vec!["run", "--provider-name=p"], 2, "--environment"),
         (vec!["run", "--environment=e", "--provider-name=p", "--verbosity=loud"], 2, "loud"),
         (

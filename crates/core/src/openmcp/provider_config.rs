@@ -13,7 +13,7 @@ use allotment_api::{
             ProviderConfig, ProviderConfigStatus,
             names::{ProviderCondition, Reason, finalizer},
         },
-        names::{Operation, annotation},
+        names::{Operation, Reason as CommonReason, annotation},
     },
 };
 use jiff::Timestamp;
@@ -22,6 +22,9 @@ use std::time::Duration;
 
 /// How many of the Clusters that are in the way a message names.
 const LISTED: usize = 5;
+
+/// What the platform refuses may be taken later; nothing tells us.
+const AFTER_REFUSAL: Duration = Duration::from_mins(5);
 
 /// Where a Shoot's cloud is described.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +73,8 @@ pub struct View<'a> {
     pub cloud: Cloud<'a>,
     /// The ClusterProfile of its name.
     pub profile: Option<&'a ClusterProfile>,
+    /// Why the platform refuses the ClusterProfile, if it does.
+    pub refusal: Option<&'a str>,
     /// The ClusterProfiles that this provider has made of it in other environments.
     pub elsewhere: &'a [String],
     /// The Clusters that use one of these, as `namespace/name`.
@@ -179,11 +184,18 @@ fn living(view: &View<'_>) -> Decision {
             (Step::Rest, None)
         }
         Some(Offer { name, spec, changes_at }) => {
-            findings.push(Finding::holds(managed));
             let wait = changes_at.map(|moment| moment.duration_since(view.now).unsigned_abs());
-            match view.profile {
-                Some(profile) if profile.spec == spec => (Step::Rest, wait),
-                _ => (Step::Offer(name, spec), wait),
+            let is_offered = view.profile.is_some_and(|profile| profile.spec == spec);
+            match view.refusal {
+                Some(why) if !is_offered => {
+                    let reason = CommonReason::PlatformClusterInteractionProblem.as_str();
+                    findings.push(Finding::fails(managed, reason, why));
+                    (Step::Rest, Some(AFTER_REFUSAL))
+                }
+                _ => {
+                    findings.push(Finding::holds(managed));
+                    (if is_offered { Step::Rest } else { Step::Offer(name, spec) }, wait)
+                }
             }
         }
     };
@@ -228,6 +240,7 @@ mod tests {
         profile: Option<ClusterProfile>,
         clusters: Vec<String>,
         elsewhere: Vec<String>,
+        refusal: Option<&'static str>,
     }
 
     impl World {
@@ -253,6 +266,7 @@ mod tests {
                 profile: None,
                 clusters: Vec::new(),
                 elsewhere: Vec::new(),
+                refusal: None,
             }
         }
 
@@ -263,6 +277,7 @@ mod tests {
                 place,
                 cloud,
                 profile: self.profile.as_ref(),
+                refusal: self.refusal,
                 elsewhere: &self.elsewhere,
                 clusters: &self.clusters,
                 now: "2026-01-01T00:00:00Z".parse().unwrap(),
@@ -337,6 +352,16 @@ mod tests {
         assert_eq!(world.phase(), "Terminating");
         world.clusters.clear();
         assert_eq!(world.decide().step, Step::Withdraw("e.p.c".to_owned()));
+    }
+
+    #[test]
+    fn a_profile_that_the_platform_refuses_is_told() {
+        let mut world = World::new();
+        world.refusal = Some("too long");
+        let decision = world.decide();
+        assert!(decision.step == Step::Rest && decision.again.is_some());
+        world.obey(decision);
+        assert_eq!(world.phase(), "Progressing");
     }
 
     #[test]

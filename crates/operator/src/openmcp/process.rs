@@ -70,6 +70,16 @@ pub enum StartError {
     /// So is the provider.
     #[error("--provider-name is empty: say the name of the ClusterProvider")]
     NoProvider,
+    /// Both are part of names.
+    #[error(
+        "{flag}={value} cannot be part of the name of a ClusterProfile: use lower-case letters, digits, - and ."
+    )]
+    BadName {
+        /// Which flag.
+        flag: &'static str,
+        /// What it says.
+        value: String,
+    },
     /// No controller is asked for.
     #[error("there is nothing to run: --controllers names none")]
     NothingToRun,
@@ -96,6 +106,15 @@ pub fn check(instance: &Instance) -> Result<(), StartError> {
     }
     if instance.provider.trim().is_empty() {
         return Err(StartError::NoProvider);
+    }
+    for (flag, value) in [("--environment", &instance.environment), ("--provider-name", &instance.provider)] {
+        let is_end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        let is_fine = value.split('.').all(|part| {
+            part.starts_with(is_end) && part.ends_with(is_end) && part.chars().all(|c| is_end(c) || c == '-')
+        });
+        if !is_fine {
+            return Err(StartError::BadName { flag, value: value.clone() });
+        }
     }
     Ok(())
 }

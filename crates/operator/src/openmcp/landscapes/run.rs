@@ -113,7 +113,7 @@ impl Landscapes {
 
     /// Whether a Cluster's profile is this provider's, in this environment. One that is gone is told by its name.
     pub fn is_ours(&self, cluster: &Cluster) -> bool {
-        way::is_ours(&self.0.index(), &self.0.parts.instance, &cluster.spec.profile)
+        way::is_ours(&self.0.index(), &self.0.parts.instance, cluster)
     }
 
     /// A ClusterProfile.

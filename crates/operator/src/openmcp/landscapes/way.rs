@@ -2,8 +2,12 @@
 
 use super::index::{Index, Login, NoLogin, Place};
 use crate::target::{Key, Targets};
-use allotment_api::openmcp::{Cluster, gardener::names::Reason, names::Reason as CommonReason};
-use allotment_core::openmcp::{cluster::Record, instance::Instance};
+use allotment_api::openmcp::{
+    Cluster,
+    gardener::names::Reason,
+    names::{Reason as CommonReason, label},
+};
+use allotment_core::openmcp::{cluster::Record, instance::Instance, names::label_value};
 use kube::Client;
 use std::fmt;
 
@@ -141,7 +145,7 @@ pub(super) fn place_of(
     }
     let profile = &cluster.spec.profile;
     if let Some(Record { landscape: Some(landscape), project, namespace, .. }) = record {
-        if !is_ours(index, instance, profile) {
+        if !is_ours(index, instance, cluster) {
             return Err(NoWay::NotOurs { profile: profile.clone() });
         }
         let Login { garden, number, .. } = login_of(index, landscape)?;
@@ -183,11 +187,17 @@ pub(super) fn place_for(index: &Index, landscape: &str, project: &str) -> Result
     })
 }
 
-/// Whether a profile is ours, also if it is gone: what it made has to be taken away.
-pub(super) fn is_ours(index: &Index, instance: &Instance, profile: &str) -> bool {
-    match index.profiles.get(&profile.to_owned()) {
+/// Whether the profile of a Cluster is ours, also if it is gone: what it made has to be taken away. Names may have dots, so that
+/// of the profile alone does not tell providers apart; where there was a Shoot, a label does.
+pub(super) fn is_ours(index: &Index, instance: &Instance, cluster: &Cluster) -> bool {
+    let profile = &cluster.spec.profile;
+    let provider = cluster.metadata.labels.as_ref().and_then(|labels| labels.get(label::PROVIDER));
+    match index.profiles.get(profile) {
         Some(found) => instance.owns(found),
-        None => instance.would_own(profile),
+        None => {
+            let is_named = provider.is_none_or(|provider| *provider == label_value(&instance.provider));
+            instance.would_own(profile) && is_named
+        }
     }
 }
 

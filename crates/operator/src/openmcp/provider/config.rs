@@ -7,7 +7,10 @@ use super::{
 };
 use crate::{
     openmcp::{NoWay, checked},
-    runtime::{call::call, queue::Outcome},
+    runtime::{
+        call::{CallError, call},
+        queue::Outcome,
+    },
 };
 use allotment_api::openmcp::{
     ClusterProfile, ClusterProfileSpec,
@@ -35,8 +38,10 @@ impl Inner {
     pub(super) async fn look_at_config(&self, name: &str) -> Result<Outcome, Trouble> {
         let api: Api<ProviderConfig> = Api::all(self.parts.platform.clone());
         let Some(mut config) = self.parts.landscapes.config(name) else { return Ok(Outcome::Done) };
+        let mut refusal = None;
         for _ in 0..STEPS {
-            let Some(Decision { step, status, again }) = self.decide_about(&config) else {
+            let decided = self.decide_about(&config, refusal.as_deref());
+            let Some(Decision { step, status, again }) = decided else {
                 return Ok(Outcome::Done);
             };
             tracing::debug!(config = name, ?step, "decided");
@@ -52,7 +57,12 @@ impl Inner {
                     return Ok(again.map_or(Outcome::Done, |wait| Outcome::After(wait.min(LONGEST_WAIT))));
                 }
                 Step::Offer(name, spec) => {
-                    self.offer(&name, &spec).await?;
+                    match self.offer(&name, &spec).await {
+                        Err(error) if matches!(error.code(), Some(400 | 403 | 422)) => {
+                            refusal = Some(error.to_string());
+                        }
+                        offered => offered?,
+                    }
                     continue;
                 }
                 Step::Withdraw(name) => {
@@ -75,7 +85,7 @@ impl Inner {
     }
 
     /// What is to be done; nothing while it is not known what there is.
-    fn decide_about(&self, config: &ProviderConfig) -> Option<Decision> {
+    fn decide_about(&self, config: &ProviderConfig, refusal: Option<&str>) -> Option<Decision> {
         let (landscapes, instance) = (&self.parts.landscapes, &self.parts.settings.instance);
         let name = config.metadata.name.as_deref().unwrap_or_default();
         let place = landscapes.place_for(config);
@@ -102,8 +112,8 @@ impl Inner {
         if !profiles.contains(&own) {
             profiles.push(own.clone());
         }
-        let clusters: Vec<String> =
-            profiles.iter().flat_map(|profile| index.clusters_of(profile)).map(ToString::to_string).collect();
+        let users = profiles.iter().flat_map(|profile| index.clusters_of(profile)).filter(|_| is_ending);
+        let clusters: Vec<String> = users.map(ToString::to_string).collect();
         drop(index);
         profiles.retain(|profile| *profile != own);
         let trouble = place.as_ref().err().map(|why| (why.reason(), why.to_string()));
@@ -118,13 +128,14 @@ impl Inner {
                 Some(Some(spec)) => Cloud::Known(spec),
             },
             profile: profile.as_deref(),
+            refusal,
             elsewhere: &profiles,
             clusters: &clusters,
             now: self.parts.clock.now(),
         }))
     }
 
-    async fn offer(&self, name: &str, spec: &ClusterProfileSpec) -> Result<(), Trouble> {
+    async fn offer(&self, name: &str, spec: &ClusterProfileSpec) -> Result<(), CallError> {
         let api: Api<ClusterProfile> = Api::all(self.parts.platform.clone());
         let profile = ClusterProfile::new(name, spec.clone());
         let params = PatchParams::apply(&self.field_manager).force();

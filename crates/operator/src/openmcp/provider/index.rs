@@ -33,7 +33,7 @@ pub(super) enum Followed {
 pub(super) enum News {
     /// Look at a Cluster.
     Cluster(ObjectName),
-    /// A profile has a user more or less.
+    /// A profile has a user less.
     Profile(String),
 }
 
@@ -124,13 +124,11 @@ impl Index {
         }
         let cluster = Arc::new(cluster);
         let before = self.clusters.insert(name.clone(), cluster.clone());
-        let is_new = before.is_none();
         if let Some(before) = before {
             self.unlink(&name, &before);
         }
         self.link(&name, &cluster);
-        let profile = Some(News::Profile(cluster.spec.profile.clone())).filter(|_| is_new);
-        [News::Cluster(name)].into_iter().chain(profile).collect()
+        vec![News::Cluster(name)]
     }
 
     pub(super) fn forget_cluster(&mut self, name: &ObjectName) -> Vec<News> {
