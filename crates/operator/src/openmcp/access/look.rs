@@ -33,6 +33,9 @@ const LOOK: Duration = Duration::from_mins(30);
 /// Spread over this time, so that thousands are not looked into at once.
 const JITTER: Duration = Duration::from_mins(25);
 
+/// After a start there are more urgent things than to look into clusters.
+const QUIET: Duration = Duration::from_mins(1);
+
 /// What is known of a request and its cluster.
 pub(super) struct Scene {
     pub(super) name: ObjectName,
@@ -221,7 +224,7 @@ impl Inner {
     /// After a start, the first look into each cluster comes at its own time.
     fn next_look(&self, name: &ObjectName, request: &AccessRequest) -> Instant {
         let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.get(name).copied().unwrap_or_else(|| self.started + jitter(request, LOOK + JITTER))
+        looks.get(name).copied().unwrap_or_else(|| self.started + QUIET + jitter(request, LOOK + JITTER))
     }
 
     pub(super) fn has_looked(&self, scene: &mut Scene) {
