@@ -2,7 +2,7 @@
 //! value behind `=`.
 
 use allotment_core::openmcp::access::Prefixes;
-use allotment_operator::openmcp::process::Controller;
+use allotment_operator::openmcp::{landscapes::REQUESTS_PER_SECOND, process::Controller};
 use clap::{ArgAction, Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -63,6 +63,9 @@ pub(crate) struct RunArgs {
     /// A file with the section `scheduler`, as openmcp-operator has it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
+    /// How many requests a second each garden gets
+    #[arg(long, default_value_t = REQUESTS_PER_SECOND, value_name = "COUNT")]
+    pub(crate) garden_requests_per_second: u32,
     /// How prefixes of OpenID Connect providers are read
     #[arg(long, value_enum, default_value_t = OidcPrefixes::WithColon)]
     pub(crate) oidc_prefixes: OidcPrefixes,

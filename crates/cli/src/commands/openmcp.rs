@@ -85,6 +85,7 @@ fn options(args: RunArgs) -> Result<Options, anyhow::Error> {
             prefixes: args.oidc_prefixes.into(),
         },
         scheduler,
+        requests_per_second: args.garden_requests_per_second,
         leader_elect: args.leader_elect,
         metrics_address: args.metrics_bind_address,
         health_address: args.health_probe_bind_address,

@@ -53,6 +53,8 @@ pub struct Options {
     pub access: access::Settings,
     /// How ClusterRequests are scheduled.
     pub scheduler: Scheduler,
+    /// How hard each garden is pressed.
+    pub requests_per_second: u32,
     /// Whether there are several replicas, of which one leads.
     pub leader_elect: bool,
     /// Where metrics are, as Go's flags say it.
@@ -235,6 +237,7 @@ impl Process {
             controllers,
             access,
             scheduler,
+            requests_per_second,
             leader_elect,
             metrics_address,
             health_address,
@@ -249,7 +252,7 @@ impl Process {
         let landscapes = Landscapes::new(landscapes::Parts {
             platform: platform.clone(),
             instance: instance.clone(),
-            dial: Dial::over_https(&metrics),
+            dial: Dial::over_https(&metrics).with_rate(requests_per_second),
             connect: Connect::over_https(&metrics),
             clock: clock.clone(),
             metrics: metrics.clone(),

@@ -152,7 +152,7 @@ fn spread(requests: &[KubeconfigRequest]) -> f64 {
 }
 
 /// The sum of a counter over its labels.
-fn counted(metrics: &Metrics, name: &str, label: &str) -> f64 {
+pub(super) fn counted(metrics: &Metrics, name: &str, label: &str) -> f64 {
     let text = metrics.text();
     let lines = text.lines().filter(|line| line.starts_with(name) && line.contains(label));
     lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()

@@ -11,6 +11,7 @@ mod fan_out;
 mod kubeconfigs;
 mod lists;
 mod memory;
+mod openmcp;
 mod rules;
 mod shoots;
 mod side;
@@ -86,17 +87,20 @@ pub enum Part {
     Clusters,
     /// Handing out kubeconfigs.
     Kubeconfigs,
+    /// Clusters and AccessRequests of openMCP.
+    Openmcp,
 }
 
 impl Part {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Definitions,
         Self::Rules,
         Self::Memory,
         Self::Claims,
         Self::Clusters,
         Self::Kubeconfigs,
+        Self::Openmcp,
         Self::StartUp,
         Self::Creates,
         Self::Status,
@@ -122,6 +126,7 @@ impl Part {
             Self::Claims => "claims",
             Self::Clusters => "clusters",
             Self::Kubeconfigs => "kubeconfigs",
+            Self::Openmcp => "openmcp",
         }
     }
 
@@ -134,6 +139,7 @@ impl Part {
                 | Self::Claims
                 | Self::Clusters
                 | Self::Kubeconfigs
+                | Self::Openmcp
         )
     }
 }
@@ -154,6 +160,7 @@ pub async fn run(parts: &[Part], remember: &[OsString], progress: impl Fn(&str))
             Part::Claims => claims::measure(&progress).await?,
             Part::Clusters => clusters::measure(&progress).await?,
             Part::Kubeconfigs => kubeconfigs::measure(&progress).await?,
+            Part::Openmcp => openmcp::measure(&progress).await?,
             _ => memory::measure(remember).await?,
         });
     }

@@ -19,14 +19,17 @@ use std::{
 };
 use tower::{limit::RateLimitLayer, service_fn};
 
-/// How hard one garden is pressed; the same as the other operators' default.
-const REQUESTS_PER_SECOND: u64 = 50;
+/// How hard one garden is pressed where nobody says otherwise; the same as the other operators' default.
+pub const REQUESTS_PER_SECOND: u32 = 50;
 
 type Make = dyn Fn(String, Given) -> BoxFuture<'static, Result<Client, ConnectError>> + Send + Sync;
 
 /// How a Landscape of some name is reached: over HTTPS, or, in a simulation, in this process.
 #[derive(Clone)]
-pub struct Dial(Arc<Make>);
+pub struct Dial {
+    make: Arc<Make>,
+    requests_per_second: u32,
+}
 
 impl Dial {
     /// Over HTTPS. Clients never retry by themselves, and every request is counted.
@@ -42,11 +45,22 @@ impl Dial {
     pub fn new(
         make: impl Fn(String, Given) -> BoxFuture<'static, Result<Client, ConnectError>> + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(make))
+        Self { make: Arc::new(make), requests_per_second: REQUESTS_PER_SECOND }
+    }
+
+    /// The same, with so many requests to each garden in a second.
+    #[must_use]
+    pub fn with_rate(mut self, requests_per_second: u32) -> Self {
+        self.requests_per_second = requests_per_second;
+        self
     }
 
     pub(super) async fn make(&self, landscape: &str, given: Given) -> Result<Client, ConnectError> {
-        (self.0)(landscape.to_owned(), given).await
+        (self.make)(landscape.to_owned(), given).await
+    }
+
+    pub(super) fn switch(&self, first: Client) -> Switch {
+        Switch::new(first, self.requests_per_second)
     }
 }
 
@@ -64,7 +78,7 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    pub(super) fn new(first: Client) -> Self {
+    fn new(first: Client, requests_per_second: u32) -> Self {
         let current = Arc::new(RwLock::new(first));
         let forward = {
             let current = current.clone();
@@ -73,7 +87,7 @@ impl Switch {
                 async move { client.send(request).await }
             })
         };
-        let limit = RateLimitLayer::new(REQUESTS_PER_SECOND, Duration::from_secs(1));
+        let limit = RateLimitLayer::new(u64::from(requests_per_second.max(1)), Duration::from_secs(1));
         Self { client: ClientBuilder::new(forward, "default").with_layer(&limit).build(), current }
     }
 

@@ -17,7 +17,7 @@ mod login;
 mod run;
 mod way;
 
-pub use dial::Dial;
+pub use dial::{Dial, REQUESTS_PER_SECOND};
 pub use index::{Login, NoLogin, Place};
 pub use run::{Landscapes, Parts};
 pub use way::{NoWay, Way};

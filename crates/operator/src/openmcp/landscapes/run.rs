@@ -2,7 +2,6 @@
 
 use super::{
     Dial, Login, NoLogin, NoWay, Place, Way,
-    dial::Switch,
     index::{Entry, Followed, Index, Task},
     login::{LoginTrouble, Origin, Projects, credentials, projects},
     way,
@@ -347,7 +346,7 @@ impl Inner {
                         switch.set(client);
                         (switch, number)
                     }
-                    None => (Switch::new(client), self.next_number(name)),
+                    None => (self.parts.dial.switch(client), self.next_number(name)),
                 }
             }
         };
