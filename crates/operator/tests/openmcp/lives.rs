@@ -265,6 +265,32 @@ pub async fn x1_finalizers_of_others_are_never_lost_and_are_waited_for(landscape
     Ok(())
 }
 
+pub async fn two_leaders_at_once_make_each_shoot_once_and_leave_none(landscape: Landscape) -> Outcome {
+    let mut stage = Stage::new(&landscape).await?;
+    let (provider, here) = (stage.provider.clone(), stage.plot.namespace.clone());
+    stage.start(&provider, &here);
+    let profile = stage.ready().await?;
+    let names: Vec<String> = (0..6).map(|number| format!("c{number}")).collect();
+    for name in &names {
+        stage.cluster(name, &profile).await?;
+    }
+    for name in &names {
+        stage.cluster_ready(name).await?;
+    }
+    let shoots = stage.plot.shoots().list(&Default::default()).await?;
+    assert_eq!(shoots.items.len(), names.len());
+    for name in &names {
+        delete(&stage.clusters(), name).await?;
+    }
+    for name in &names {
+        gone(&stage.clusters(), name).await?;
+    }
+    assert!(stage.plot.shoots().list(&Default::default()).await?.items.is_empty());
+    delete(&stage.configs(), &stage.own("c")).await?;
+    gone(&stage.configs(), &stage.own("c")).await?;
+    gone(&stage.profiles(), &profile).await
+}
+
 pub async fn people_can_have_it_left_alone_or_looked_at(landscape: Landscape) -> Outcome {
     let stage = Stage::new(&landscape).await?;
     let profile = stage.ready().await?;

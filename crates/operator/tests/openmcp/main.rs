@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         case!(lives::g16_g18_what_gardener_says_of_a_shoot_is_told),
         case!(lives::g17_a_deletion_ends_whatever_became_of_the_shoot),
         case!(lives::x1_finalizers_of_others_are_never_lost_and_are_waited_for),
+        case!(lives::two_leaders_at_once_make_each_shoot_once_and_leave_none),
         case!(lives::people_can_have_it_left_alone_or_looked_at),
         case!(access::a_kubeconfig_works_and_is_limited),
         case!(access::changed_permissions_take_the_old_ones_away),
