@@ -1,7 +1,7 @@
 //! Kubeconfigs from operators that are killed at any moment, and from two that both believe that they lead.
 
 use super::{
-    access::{Desk, client_of, code, reads_config_maps},
+    desk::{Desk, client_of, code, reads_config_maps},
     stage::{Fault, until},
 };
 use allotment_api::kyma::{KubeconfigPhase, KubeconfigRequest};

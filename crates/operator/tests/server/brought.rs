@@ -1,7 +1,7 @@
 //! Kubeconfigs of clusters that their tenants brought: these stay when their Cluster goes.
 
 use super::{
-    access::{Desk, client_of, code, reads_config_maps},
+    desk::{Desk, client_of, code, reads_config_maps},
     stage::until,
 };
 use allotment_api::gardener::KubeconfigAccess;

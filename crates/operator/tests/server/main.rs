@@ -6,9 +6,11 @@ mod access_kills;
 mod brought;
 mod claims;
 mod clusters;
+mod desk;
 mod ledgers;
 mod releases;
 mod rendering;
+mod revoking;
 mod stage;
 mod targets;
 
@@ -65,9 +67,9 @@ fn main() -> ExitCode {
         case!(clusters::a_request_deleted_by_hand_keeps_its_account_while_the_cluster_lives),
         case!(clusters::a_cluster_whose_finalizer_was_removed_leaves_nothing_behind),
         case!(access::a_kubeconfig_can_do_what_was_asked_for_and_nothing_else),
-        case!(access::a_leaked_token_is_ended_after_the_new_one_is_published),
-        case!(access::what_is_revoked_is_refused_and_can_be_granted_anew),
-        case!(access::what_is_revoked_or_rotated_in_between_is_not_forgotten),
+        case!(revoking::a_leaked_token_is_ended_after_the_new_one_is_published),
+        case!(revoking::what_is_revoked_is_refused_and_can_be_granted_anew),
+        case!(revoking::what_is_revoked_or_rotated_in_between_is_not_forgotten),
         case!(access::tokens_are_rotated_in_time_and_no_reader_is_refused),
         case!(access::a_kubeconfig_can_go_into_a_secret),
         case!(access::policies_bound_what_can_be_had),
@@ -75,7 +77,7 @@ fn main() -> ExitCode {
         case!(access::a_changed_request_takes_the_old_rules_away),
         case!(access::rotated_credentials_of_a_shoot_make_a_new_kubeconfig),
         case!(access::what_is_missing_is_told),
-        case!(access::a_deleted_request_leaves_nothing_behind),
+        case!(revoking::a_deleted_request_leaves_nothing_behind),
         case!(access_kills::whoever_is_killed_leaves_no_grant_behind_and_no_revoked_token_valid),
         case!(brought::a_grant_leaves_a_cluster_that_the_tenant_brought_with_its_cluster),
         case!(ledgers::another_ledger_is_noticed),

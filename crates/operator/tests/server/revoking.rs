@@ -1,0 +1,144 @@
+//! How access ends: rotated, revoked, dropped; and with its Cluster.
+
+use super::{
+    desk::{Desk, client_of, code, condition, reads_config_maps},
+    stage::until,
+};
+use allotment_api::{
+    condition::ConditionStatus,
+    kyma::{KubeconfigPhase, TokenState},
+};
+use allotment_testing::{Landscape, Outcome};
+use kube::{ResourceExt, api::DeleteParams};
+use serde_json::json;
+
+pub async fn a_leaked_token_is_ended_after_the_new_one_is_published(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("one", reads_config_maps()).await?;
+    let first = desk.issued("one").await?;
+    let old = client_of(&first).await?;
+    assert_eq!(code(&old).await, 200);
+    desk.annotate("one", "rotate", "true").await?;
+    let rotated = desk.that("one", "has a new one", |request| {
+        request.status.as_ref().is_some_and(|status| status.kubeconfig != first.kubeconfig)
+    });
+    let new = client_of(&rotated.await?.status.unwrap()).await?;
+    assert_eq!(code(&new).await, 200);
+    let done = desk
+        .that("one", "is done", |request| {
+            request.annotations().get("operator.kyma-project.io/rotate").is_some_and(|value| value == "false")
+                && request.status.as_ref().is_some_and(|status| status.tokens.len() == 1)
+        })
+        .await?;
+    assert_eq!(code(&old).await, 401, "it is not said before it is so");
+    assert_eq!(code(&new).await, 200);
+    assert_eq!(done.status.unwrap().tokens[0].state, TokenState::Published);
+    Ok(())
+}
+
+pub async fn what_is_revoked_is_refused_and_can_be_granted_anew(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    let request = desk.ask("one", reads_config_maps()).await?;
+    let old = client_of(&desk.issued("one").await?).await?;
+    assert_eq!(code(&old).await, 200);
+    assert!(!desk.left_of(&request).await?.is_empty());
+    desk.annotate("one", "revoke", "true").await?;
+    let revoked = desk.that("one", "is revoked", |request| {
+        condition(request, "Revoked").is_some_and(|it| it.0 == ConditionStatus::True)
+    });
+    let status = revoked.await?.status.unwrap();
+    assert_eq!(code(&old).await, 401, "it is not said before it is so");
+    assert_eq!(status.phase, Some(KubeconfigPhase::Revoked));
+    assert!(status.kubeconfig.is_none() && status.expiration_timestamp.is_none() && status.tokens.is_empty());
+    assert!(desk.left_of(&request).await?.is_empty());
+    desk.annotate("one", "revoke", "false").await?;
+    let again = client_of(&desk.issued("one").await?).await?;
+    assert_eq!((code(&again).await, code(&old).await), (200, 401));
+    Ok(())
+}
+
+/// The second word counts, also while the first is being seen to.
+pub async fn what_is_revoked_or_rotated_in_between_is_not_forgotten(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    let request = desk.ask("one", reads_config_maps()).await?;
+    let first = desk.issued("one").await?;
+    let old = client_of(&first).await?;
+    // The server remembers whom it has let in.
+    assert_eq!(code(&old).await, 200);
+    desk.annotate("one", "rotate", "true").await?;
+    let rotated = desk.that("one", "has a new one", |request| {
+        request.status.as_ref().is_some_and(|status| status.kubeconfig != first.kubeconfig)
+    });
+    let new = client_of(&rotated.await?.status.unwrap()).await?;
+    assert_eq!(code(&new).await, 200);
+    desk.annotate("one", "revoke", "true").await?;
+    desk.because("one", "Revoked", "Revoked").await?;
+    assert_eq!((code(&new).await, code(&old).await), (401, 401), "it is not said before it is so");
+    assert!(desk.left_of(&request).await?.is_empty());
+
+    desk.patch(
+        "one",
+        json!({ "metadata": { "annotations": {
+            "operator.kyma-project.io/revoke": "false", "operator.kyma-project.io/rotate": "false",
+        }}}),
+    )
+    .await?;
+    let again = client_of(&desk.issued("one").await?).await?;
+    assert_eq!(code(&again).await, 200);
+    desk.annotate("one", "revoke", "true").await?;
+    desk.that("one", "is being revoked", |request| condition(request, "Revoked").is_some()).await?;
+    desk.annotate("one", "revoke", "false").await?;
+    until("it is granted anew", async || {
+        let status = desk.requests().get("one").await.map_err(|error| error.to_string())?.status.unwrap();
+        if status.kubeconfig.is_none() {
+            return Err(format!("{status:?}"));
+        }
+        let client = client_of(&status).await.map_err(|error| error.to_string())?;
+        if code(&client).await == 200 { Ok(client) } else { Err(format!("{:?}", status.conditions)) }
+    })
+    .await?;
+    // What is being ended when the next word comes may still be believed for some seconds.
+    desk.that("one", "has one token", |request| {
+        request.status.as_ref().is_some_and(
+            |status| matches!(status.tokens.as_slice(), [only] if only.state == TokenState::Published),
+        )
+    })
+    .await?;
+    let last = client_of(&desk.issued("one").await?).await?;
+    assert_eq!((code(&last).await, code(&again).await), (200, 401));
+    desk.annotate("one", "revoke", "true").await?;
+    desk.that("one", "is revoked", |request| {
+        condition(request, "Revoked").is_some_and(|it| it.0 == ConditionStatus::True)
+    })
+    .await?;
+    assert_eq!(code(&last).await, 401, "it is not said before it is so");
+    assert!(desk.left_of(&request).await?.is_empty());
+    Ok(())
+}
+
+pub async fn a_deleted_request_leaves_nothing_behind(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    let request = desk.ask("one", reads_config_maps()).await?;
+    let old = client_of(&desk.issued("one").await?).await?;
+    let gone = async |name: &str| {
+        let api = desk.requests();
+        let name = name.to_owned();
+        until(&format!("KubeconfigRequest {name} is gone"), async || match api.get_opt(&name).await {
+            Ok(None) => Ok(()),
+            other => Err(format!("{:?}", other.map(|request| request.map(|request| request.status)))),
+        })
+        .await
+    };
+    desk.requests().delete("one", &DeleteParams::default()).await?;
+    gone("one").await?;
+    assert!(desk.left_of(&request).await?.is_empty());
+    assert_eq!(code(&old).await, 401);
+    // A cluster that is gone does not stand in the way.
+    desk.ask("two", reads_config_maps()).await?;
+    desk.issued("two").await?;
+    desk.play.delete("home").await?;
+    desk.play.gone("home").await?;
+    desk.requests().delete("two", &DeleteParams::default()).await?;
+    gone("two").await?;
+    Ok(())
+}
