@@ -1,7 +1,7 @@
 //! Faults of today's systems that can be planted, to see whether the simulation finds them. Only with the feature
 //! `planted`; without it, asking for one is `false` at compile time, and planting one does nothing.
 
-use crate::{cluster, ledger::Ledger};
+use crate::{cluster, kubeconfig, ledger::Ledger};
 
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +24,18 @@ pub enum Planted {
     MissingShootMadeAgain,
     /// A Cluster is let go without a last look for its request.
     ClusterLetGoUnseen,
+    /// A token whose Secret is deleted is refused.
+    EndedIsRefused,
+    /// One token that is refused speaks for all that were ended with it.
+    OneTokenForAll,
+    /// A leaked token is ended before there is another one.
+    OldTokenEndedFirst,
+    /// A token is written down when it is there.
+    TokenWrittenDownLater,
+    /// A grant is gone with its Cluster.
+    GoneWithCluster,
+    /// A cluster that does not answer is gone.
+    SilentIsGone,
 }
 
 impl Planted {
@@ -33,6 +45,16 @@ impl Planted {
         Self::ShootWithoutVersion,
         Self::MissingShootMadeAgain,
         Self::ClusterLetGoUnseen,
+    ];
+
+    /// Those of the kubeconfig operator.
+    pub const OF_ACCESS: [Self; 6] = [
+        Self::EndedIsRefused,
+        Self::OneTokenForAll,
+        Self::OldTokenEndedFirst,
+        Self::TokenWrittenDownLater,
+        Self::GoneWithCluster,
+        Self::SilentIsGone,
     ];
 
     /// Those of the subscription operator and the ledger.
@@ -93,6 +115,38 @@ impl cluster::Operator {
 }
 
 impl cluster::Inner {
+    /// Whether a fault is planted.
+    #[cfg(feature = "planted")]
+    pub(crate) fn has(&self, fault: Planted) -> bool {
+        self.planted.get() == Some(&fault)
+    }
+
+    /// Whether a fault is planted: never.
+    #[cfg(not(feature = "planted"))]
+    pub(crate) const fn has(&self, _: Planted) -> bool {
+        false
+    }
+}
+
+impl kubeconfig::Operator {
+    /// Plants a fault.
+    #[must_use]
+    #[cfg(feature = "planted")]
+    pub fn plant(self, fault: Planted) -> Self {
+        // One is all that a run has.
+        let _ = self.0.planted.set(fault);
+        self
+    }
+
+    /// Plants nothing: the feature is off.
+    #[must_use]
+    #[cfg(not(feature = "planted"))]
+    pub fn plant(self, _: Planted) -> Self {
+        self
+    }
+}
+
+impl kubeconfig::Inner {
     /// Whether a fault is planted.
     #[cfg(feature = "planted")]
     pub(crate) fn has(&self, fault: Planted) -> bool {

@@ -120,6 +120,10 @@ pub struct KubeconfigRequestStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["secret"]))]
     pub tokens: Vec<TokenStatus>,
+    /// The Shoot that the tokens are of. It is written down before the first of them is asked for, and says where they are whatever becomes of
+    /// the Cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shoot: Option<ShootReference>,
     /// Where the kubeconfig of a cluster is that the tenant brought: it stays when its Cluster goes, and has to be reached then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brought: Option<BroughtReference>,
@@ -136,6 +140,15 @@ pub struct KubeconfigRequestStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition::list_with_update_time")]
     pub conditions: Vec<Condition>,
+}
+
+/// One Shoot, and not another one of its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ShootReference {
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
 }
 
 /// The Secret with the kubeconfig of a cluster that the tenant brought.

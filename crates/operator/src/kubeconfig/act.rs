@@ -8,13 +8,12 @@ use super::{
     run::Inner,
 };
 use crate::{
+    planted::Planted,
     runtime::{call::call, events::Tone},
     target::{Key, Reached, TargetTrouble},
 };
 use allotment_api::{
-    kyma::{
-        BroughtReference, Cluster, KubeconfigRequest, KubeconfigRequestStatus, SecretKeyReference, TokenState,
-    },
+    kyma::{Cluster, KubeconfigRequest, KubeconfigRequestStatus, TokenState},
     names::{annotation, finalizer},
 };
 use allotment_core::access::{
@@ -39,14 +38,23 @@ impl Inner {
                 finalizers.push(finalizer::KUBECONFIG.to_owned());
                 self.patch_request(scene, json!({ "finalizers": finalizers })).await?;
             }
-            Step::Record => self.write_status(scene, &decision.status, None).await?,
+            Step::Record => {
+                if self.has(Planted::TokenWrittenDownLater) {
+                    let mut request = (*scene.request).clone();
+                    request.status = Some(decision.status.clone());
+                    scene.request = request.into();
+                } else {
+                    self.write_status(scene, &decision.status, None).await?;
+                }
+                scene.turn_to_place();
+            }
             Step::Grant(grant) => {
                 let made = self.grant(scene, grant).await;
-                note(scene, made);
+                self.note(scene, made);
             }
             Step::Issue { grant, secret, seconds } => {
                 match self.issue(scene, grant, secret, *seconds).await {
-                    Err(Trouble::Target(trouble)) => note(scene, Err(trouble)),
+                    Err(Trouble::Target(trouble)) => self.note(scene, Err(trouble)),
                     result => result?,
                 }
             }
@@ -54,7 +62,7 @@ impl Inner {
                 let ended = self.end(scene, secrets, *is_urgent).await;
                 scene.is_ended = matches!(ended, Ok(true));
                 scene.is_waiting = matches!(ended, Ok(false));
-                note(scene, ended.map(drop));
+                self.note(scene, ended.map(drop));
             }
             Step::Unmark => {
                 self.patch_request(scene, json!({ "annotations": { annotation::ROTATE: "false" } })).await?;
@@ -63,12 +71,13 @@ impl Inner {
                 let withdrawn = self.withdraw(scene, grant).await?;
                 scene.is_withdrawn = matches!(withdrawn, Ok(true));
                 scene.is_waiting = matches!(withdrawn, Ok(false));
-                note(scene, withdrawn.map(drop));
+                self.note(scene, withdrawn.map(drop));
             }
             Step::Clear => {
                 self.remove_published(scene).await?;
                 let was_revoked = decision.status.phase;
                 self.write_status(scene, &decision.status, Some(None)).await?;
+                scene.turn_to_place();
                 self.say_cleared(scene, was_revoked).await;
             }
             Step::LetGo => {
@@ -91,11 +100,11 @@ impl Inner {
         if let Some(reached) = &scene.reached {
             return Ok(reached.clone());
         }
-        let brought = scene.request.status.as_ref().and_then(|status| status.brought.as_ref());
-        let brought = brought.map(|BroughtReference { namespace, name, key }| {
-            Key::byoc(namespace, &SecretKeyReference { name: name.clone(), key: key.clone() })
-        });
-        let Some(key) = scene.cluster.as_deref().map(key_of).or(brought) else {
+        if scene.cluster.is_none() && self.has(Planted::GoneWithCluster) {
+            return Err(TargetTrouble::NoShoot { shoot: scene.request.spec.cluster.clone() });
+        }
+        // What is written there is where the grant is, and it is not made elsewhere before it is gone from there.
+        let Some(key) = scene.place().or_else(|| scene.cluster.as_deref().map(key_of)) else {
             return Err(TargetTrouble::NoShoot { shoot: scene.request.spec.cluster.clone() });
         };
         let reached = self.targets.reach(&key).await?;
@@ -129,6 +138,12 @@ impl Inner {
             scene.request.annotations().get(annotation::ROTATE).is_some_and(|value| value == "true");
         if is_leaked {
             scene.leaked = self.published_token(scene).await?;
+        }
+        if is_leaked && self.has(Planted::OldTokenEndedFirst) {
+            let old = scene.request.status.iter().flat_map(|status| &status.tokens);
+            let old = old.filter(|token| token.state == TokenState::Published);
+            let old: Vec<String> = old.map(|token| token.secret.clone()).collect();
+            inside::delete_tokens(&reached, &old).await?;
         }
         let (token, end) = inside::token(&reached, grant, secret, seconds).await?;
         let cluster = scene.cluster.as_ref().map(|cluster| cluster.name_any()).unwrap_or_default();
@@ -181,7 +196,8 @@ impl Inner {
         let taken = Taken::Tokens(secrets.to_vec());
         if self.taken(scene).as_ref() != Some(&taken) {
             inside::delete_tokens(&reached, secrets).await?;
-            let token = scene.leaked.take();
+            let token =
+                scene.leaked.take().filter(|_| secrets.len() == 1 || self.has(Planted::OneTokenForAll));
             self.ended().insert(scene.name.clone(), Ended::now(taken, token));
         }
         self.is_refused(scene, &reached).await
@@ -195,8 +211,12 @@ impl Inner {
     ) -> Result<Result<bool, TargetTrouble>, Trouble> {
         let taken = self.taken(scene);
         let is_ended = taken == Some(Taken::All);
-        // A leaked token that is being ended may be believed for longer than the one that is published: the time is waited out.
-        let token = if taken.is_some() { None } else { self.published_token(scene).await? };
+        // Another one may be believed for longer than the one that is published, and is not known: the time is waited out.
+        let is_only = scene.tokens_at(self.clock.now()) <= 1 && taken.is_none();
+        let token = match is_only || self.has(Planted::OneTokenForAll) {
+            true => self.published_token(scene).await?,
+            false => None,
+        };
         let withdrawn = async {
             let reached = self.reach(scene).await?;
             if !is_ended {
@@ -216,7 +236,8 @@ impl Inner {
     /// Whether the cluster no longer believes what was ended.
     async fn is_refused(&self, scene: &Scene, reached: &Reached) -> Result<bool, TargetTrouble> {
         let Some(ended) = self.ended().get(&scene.name).cloned() else { return Ok(true) };
-        let is_refused = inside::is_refused(&self.targets, reached, &ended).await?;
+        let is_refused =
+            self.has(Planted::EndedIsRefused) || inside::is_refused(&self.targets, reached, &ended).await?;
         if is_refused {
             self.ended().remove(&scene.name);
         }
@@ -295,26 +316,28 @@ impl Inner {
         scene.learn(Known { request: written.into(), has_kubeconfig });
     }
 
+    /// What stood in the way in a cluster, for the next decision.
+    fn note(&self, scene: &mut Scene, result: Result<(), TargetTrouble>) {
+        let Err(trouble) = result else { return };
+        let reason = match &trouble {
+            TargetTrouble::NoShoot { .. } | TargetTrouble::OtherShoot { .. } => "ClusterGone",
+            TargetTrouble::NotReady { .. } => "ClusterNotReady",
+            TargetTrouble::Taken { .. } => "NameTaken",
+            TargetTrouble::Call(error) if error.is_not_found() => "NamespaceMissing",
+            TargetTrouble::Call(error) if error.category() == "forbidden" => "Forbidden",
+            _ => "Unreachable",
+        };
+        let hint =
+            if reason == "NamespaceMissing" { "; create it, or set spec.role.createNamespace" } else { "" };
+        let message = format!("{trouble}{hint}");
+        let is_shut = matches!(trouble, TargetTrouble::NoSecret { .. } | TargetTrouble::NoSecretKey { .. });
+        let is_gone = reason == "ClusterGone" || self.has(Planted::SilentIsGone);
+        scene.hitch = Some(Hitch { reason, message, is_gone, is_shut });
+    }
+
     pub(super) fn requests_in(&self, namespace: &str) -> Api<KubeconfigRequest> {
         Api::namespaced(self.control_plane.clone(), namespace)
     }
-}
-
-/// What stood in the way in a cluster, for the next decision.
-fn note(scene: &mut Scene, result: Result<(), TargetTrouble>) {
-    let Err(trouble) = result else { return };
-    let reason = match &trouble {
-        TargetTrouble::NoShoot { .. } | TargetTrouble::OtherShoot { .. } => "ClusterGone",
-        TargetTrouble::NotReady { .. } => "ClusterNotReady",
-        TargetTrouble::Taken { .. } => "NameTaken",
-        TargetTrouble::Call(error) if error.is_not_found() => "NamespaceMissing",
-        TargetTrouble::Call(error) if error.category() == "forbidden" => "Forbidden",
-        _ => "Unreachable",
-    };
-    let hint =
-        if reason == "NamespaceMissing" { "; create it, or set spec.role.createNamespace" } else { "" };
-    let message = format!("{trouble}{hint}");
-    scene.hitch = Some(Hitch { reason, message, is_gone: reason == "ClusterGone" });
 }
 
 /// The way into a cluster.

@@ -6,9 +6,15 @@ use super::{
     inside::Ended,
     run::{Inner, Policy},
 };
-use crate::{runtime::queue::Outcome, target::Reached};
-use allotment_api::kyma::{Cluster, KubeconfigRequest};
+use crate::{
+    runtime::queue::Outcome,
+    target::{Key, Reached},
+};
+use allotment_api::kyma::{
+    BroughtReference, Cluster, KubeconfigRequest, SecretKeyReference, ShootReference, TokenStatus,
+};
 use allotment_core::access::flow::{Hitch, View, decide};
+use jiff::Timestamp;
 use secrecy::SecretString;
 use std::{
     collections::BTreeMap,
@@ -35,8 +41,9 @@ pub(super) struct Scene {
     pub(super) cluster: Option<Arc<Cluster>>,
     pub(super) policy: Policy,
     pub(super) rotation: String,
-    /// The cluster, once it was reached in this look.
+    /// The cluster, once it was reached in this look, and what is written of where it is.
     pub(super) reached: Option<Reached>,
+    pub(super) at: Option<Key>,
     pub(super) place: Option<String>,
     pub(super) is_granted: bool,
     pub(super) is_ended: bool,
@@ -63,6 +70,30 @@ impl Scene {
     pub(super) fn learn(&mut self, known: Known) {
         self.request = known.request;
         self.has_kubeconfig = known.has_kubeconfig;
+    }
+
+    /// Where the grant is, or is about to be.
+    pub(super) fn place(&self) -> Option<Key> {
+        place_of(&self.request)
+    }
+
+    /// How many tokens may be valid.
+    pub(super) fn tokens_at(&self, now: Timestamp) -> usize {
+        let tokens = self.request.status.iter().flat_map(|status| &status.tokens);
+        let is_over =
+            |token: &&TokenStatus| token.expiration_timestamp.as_ref().is_some_and(|end| end.0 <= now);
+        tokens.filter(|token| !is_over(token)).count()
+    }
+
+    /// What was seen in another cluster than the one that is written down now says nothing about this one.
+    pub(super) fn turn_to_place(&mut self) {
+        let at = self.place();
+        if self.at == at {
+            return;
+        }
+        self.at = at;
+        (self.reached, self.place, self.hitch, self.leaked) = (None, None, None, None);
+        (self.is_granted, self.is_ended, self.is_withdrawn, self.is_waiting) = (false, false, false, false);
     }
 
     pub(super) fn view<'a>(&'a self, inner: &Inner) -> View<'a> {
@@ -122,6 +153,7 @@ impl Inner {
         drop(index);
         Some(Scene {
             is_look_due: Instant::now() >= self.next_look(name, &request),
+            at: place_of(&request),
             name: name.clone(),
             request,
             has_kubeconfig,
@@ -162,6 +194,14 @@ impl Inner {
         let next = Instant::now() + LOOK + jitter(&scene.request, JITTER);
         self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(scene.name.clone(), next);
     }
+}
+
+fn place_of(request: &KubeconfigRequest) -> Option<Key> {
+    let status = request.status.as_ref()?;
+    let brought = status.brought.as_ref().map(|BroughtReference { namespace, name, key }| {
+        Key::byoc(namespace, &SecretKeyReference { name: name.clone(), key: key.clone() })
+    });
+    brought.or_else(|| status.shoot.as_ref().map(|ShootReference { name, uid }| Key::shoot(name, uid)))
 }
 
 /// The same for a request for ever, and another one for the next.

@@ -57,7 +57,7 @@ impl Inner {
                 "Secret {} is there and does not belong to this request; delete it, or name another one in spec.secretRef",
                 reference.name
             );
-            scene.hitch = Some(Hitch { reason: "SecretTaken", message, is_gone: false });
+            scene.hitch = Some(Hitch { reason: "SecretTaken", message, is_gone: false, is_shut: false });
             return Ok(false);
         }
         let key = reference.key.as_deref().unwrap_or(KEY);

@@ -79,9 +79,10 @@ pub struct Parts {
 
 /// The kubeconfig operator. Cheap to clone.
 #[derive(Clone)]
-pub struct Operator(Arc<Inner>);
+pub struct Operator(pub(crate) Arc<Inner>);
 
-pub(super) struct Inner {
+/// What operators share.
+pub(crate) struct Inner {
     pub(super) control_plane: Client,
     garden: Client,
     pub(super) targets: Targets,
@@ -99,6 +100,8 @@ pub(super) struct Inner {
     pub(super) ended: Mutex<BTreeMap<RequestName, Ended>>,
     pub(super) started: Instant,
     leading: watch::Sender<bool>,
+    #[cfg(feature = "planted")]
+    pub(crate) planted: std::sync::OnceLock<crate::planted::Planted>,
 }
 
 impl Operator {
@@ -127,6 +130,8 @@ impl Operator {
             ended: Mutex::default(),
             started: Instant::now(),
             leading: watch::channel(false).0,
+            #[cfg(feature = "planted")]
+            planted: std::sync::OnceLock::new(),
         }))
     }
 

@@ -78,6 +78,8 @@ fn main() -> ExitCode {
         case!(access::rotated_credentials_of_a_shoot_make_a_new_kubeconfig),
         case!(access::what_is_missing_is_told),
         case!(revoking::a_deleted_request_leaves_nothing_behind),
+        case!(revoking::what_was_never_granted_is_revoked_at_once),
+        case!(revoking::a_grant_is_taken_back_when_its_cluster_is_gone_and_its_shoot_is_not),
         case!(access_kills::whoever_is_killed_leaves_no_grant_behind_and_no_revoked_token_valid),
         case!(brought::a_grant_leaves_a_cluster_that_the_tenant_brought_with_its_cluster),
         case!(ledgers::another_ledger_is_noticed),

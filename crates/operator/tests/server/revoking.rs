@@ -7,9 +7,13 @@ use super::{
 use allotment_api::{
     condition::ConditionStatus,
     kyma::{KubeconfigPhase, TokenState},
+    names::annotation,
 };
 use allotment_testing::{Landscape, Outcome};
-use kube::{ResourceExt, api::DeleteParams};
+use kube::{
+    ResourceExt,
+    api::{DeleteParams, Patch, PatchParams},
+};
 use serde_json::json;
 
 pub async fn a_leaked_token_is_ended_after_the_new_one_is_published(landscape: Landscape) -> Outcome {
@@ -140,5 +144,53 @@ pub async fn a_deleted_request_leaves_nothing_behind(landscape: Landscape) -> Ou
     desk.play.gone("home").await?;
     desk.requests().delete("two", &DeleteParams::default()).await?;
     gone("two").await?;
+    Ok(())
+}
+
+pub async fn what_was_never_granted_is_revoked_at_once(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    let mut nowhere = reads_config_maps();
+    nowhere["cluster"] = json!("nowhere");
+    desk.ask("nowhere", nowhere).await?;
+    let escalates = json!({ "clusterRole": { "rules": [
+        { "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"], "verbs": ["escalate"] },
+    ]}});
+    desk.ask("denied", escalates).await?;
+    desk.because("nowhere", "Ready", "NoCluster").await?;
+    desk.because("denied", "PolicyAllowed", "Denied").await?;
+    for name in ["nowhere", "denied"] {
+        desk.annotate(name, "revoke", "true").await?;
+        desk.that(name, "is revoked", |request| {
+            condition(request, "Revoked").is_some_and(|it| it.0 == ConditionStatus::True)
+        })
+        .await?;
+    }
+    desk.annotate("denied", "revoke", "false").await?;
+    desk.because("denied", "Ready", "Denied").await?;
+    Ok(())
+}
+
+/// Somebody took the finalizers off the Cluster.
+pub async fn a_grant_is_taken_back_when_its_cluster_is_gone_and_its_shoot_is_not(
+    landscape: Landscape,
+) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    let request = desk.ask("one", reads_config_maps()).await?;
+    let client = client_of(&desk.issued("one").await?).await?;
+    assert_eq!(code(&client).await, 200);
+    let clusters = desk.play.clusters();
+    let paused = json!({ "metadata": { "annotations": { annotation::PAUSE: "true" } } });
+    clusters.patch("home", &PatchParams::default(), &Patch::Merge(&paused)).await?;
+    desk.play.delete("home").await?;
+    let loose = json!({ "metadata": { "finalizers": [] } });
+    clusters.patch("home", &PatchParams::default(), &Patch::Merge(&loose)).await?;
+    desk.play.gone("home").await?;
+    desk.that("one", "has nothing", |request| {
+        let status = request.status.as_ref();
+        status.is_some_and(|status| status.tokens.is_empty() && status.kubeconfig.is_none())
+    })
+    .await?;
+    assert_eq!(code(&client).await, 401, "it is not said before it is so");
+    assert!(desk.left_of(&request).await?.is_empty());
     Ok(())
 }

@@ -38,6 +38,11 @@ impl Draft {
         self.status.conditions.retain(|condition| condition.type_ != type_.as_str());
     }
 
+    pub fn holds(&self, type_: KubeconfigCondition) -> bool {
+        condition::find(&self.status.conditions, type_.as_str())
+            .is_some_and(|condition| condition.status == ConditionStatus::True)
+    }
+
     /// Says that there is no kubeconfig, and why.
     pub fn not_yet(&mut self, phase: KubeconfigPhase, reason: &'static str, message: impl Into<String>) {
         self.status.phase = Some(phase);
@@ -51,6 +56,7 @@ impl Draft {
         self.status.issued_at = None;
         self.status.secret_ref = None;
         self.status.made_for = None;
+        self.status.shoot = None;
         self.status.brought = None;
     }
 

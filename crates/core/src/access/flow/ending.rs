@@ -17,8 +17,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     if !is_held(view.request) {
         return rest(draft);
     }
-    let is_gone = (view.cluster.is_none() && draft.status.brought.is_none())
-        || view.hitch.is_some_and(|hitch| hitch.is_gone);
+    let is_gone = view.hitch.is_some_and(|hitch| hitch.is_gone);
     if draft.status.tokens.is_empty() || view.is_withdrawn || is_gone {
         return rest(draft).step(Step::LetGo);
     }

@@ -9,7 +9,7 @@ use crate::access::{Asked, Asking, grant::Grant, rules::Mended};
 use allotment_api::{
     kyma::{
         BroughtReference, Cluster, ClusterPhase, KubeconfigCondition, KubeconfigPhase, KubeconfigRequest,
-        KubeconfigRequestStatus, TokenState, TokenStatus,
+        KubeconfigRequestStatus, ShootReference, TokenState, TokenStatus,
     },
     names::annotation,
 };
@@ -23,7 +23,29 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     }
     let (grant, mended) = Grant::of(view.request);
     tell_mended(&mut draft, &mended);
-    let Some(cluster) = view.cluster else { return without_cluster(view, draft, grant) };
+    let refusal = view.cluster.and_then(|cluster| refusal(view, cluster, &grant));
+    match &refusal {
+        Some(why) => draft.say(KubeconfigCondition::PolicyAllowed, false, "Denied", why),
+        None if view.cluster.is_some() => {
+            draft.say(KubeconfigCondition::PolicyAllowed, true, "Allowed", "the policies allow every rule");
+        }
+        None => (),
+    }
+    if is_marked(view.request, annotation::REVOKE) {
+        return revoked(view, draft, grant);
+    }
+    match (view.cluster, refusal) {
+        (None, _) => without_cluster(view, draft, grant),
+        (Some(_), Some(why)) => denied(view, draft, grant, why),
+        (Some(cluster), None) if has_moved(&draft, cluster) => moved(view, draft, cluster, grant),
+        (Some(cluster), None) => {
+            draft.drop_condition(KubeconfigCondition::Revoked);
+            granted(view, draft, cluster, grant)
+        }
+    }
+}
+
+fn refusal(view: &View<'_>, cluster: &Cluster, grant: &Grant) -> Option<String> {
     let metadata = &cluster.metadata;
     let asking = Asking {
         namespace: view.request.metadata.namespace.as_deref().unwrap_or_default(),
@@ -35,15 +57,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         role: &grant.role,
         expiration: view.request.spec.expiration,
     };
-    if let Some(why) = view.access.refusal(&asking, &asked) {
-        return denied(view, draft, grant, why);
-    }
-    draft.say(KubeconfigCondition::PolicyAllowed, true, "Allowed", "the policies allow every rule");
-    if is_marked(view.request, annotation::REVOKE) {
-        return revoked(view, draft, grant);
-    }
-    draft.drop_condition(KubeconfigCondition::Revoked);
-    granted(view, draft, cluster, grant)
+    view.access.refusal(&asking, &asked)
 }
 
 fn tell_mended(draft: &mut Draft, mended: &[Mended]) {
@@ -59,52 +73,87 @@ fn tell_mended(draft: &mut Draft, mended: &[Mended]) {
     draft.say(KubeconfigCondition::RulesEffective, false, "Mended", all.join("; "));
 }
 
-/// There is no such Cluster, or no longer: then what was granted went with it.
+/// There is no such Cluster, or no longer. What was granted may have outlived it: it can be let go of without its Shoot, and one that the
+/// tenant brought stays anyway.
 fn without_cluster(view: &View<'_>, mut draft: Draft, grant: Grant) -> Decision {
-    let name = &view.request.spec.cluster;
     draft.observe();
-    // But one that the tenant brought is still there.
-    let can_be_used =
-        |token: &TokenStatus| token.expiration_timestamp.as_ref().is_none_or(|end| end.0 > view.now);
-    let is_worth_it = view.hitch.is_none() || draft.status.tokens.iter().any(can_be_used);
-    if draft.status.brought.is_some() && !draft.status.tokens.is_empty() && !view.is_withdrawn && is_worth_it
-    {
+    let message = format!("there is no Cluster {}", view.request.spec.cluster);
+    draft.not_yet(KubeconfigPhase::Pending, "NoCluster", message);
+    if is_there(view, &draft) {
         return withdraw(view, draft, grant, "its Cluster is gone, and it is being taken back");
     }
-    if !draft.status.tokens.is_empty() || view.is_published {
-        draft.forget_tokens();
-        draft.not_yet(KubeconfigPhase::Pending, "NoCluster", format!("Cluster {name} is gone"));
-        return rest(draft).step(Step::Clear);
-    }
-    draft.not_yet(KubeconfigPhase::Pending, "NoCluster", format!("there is no Cluster {name}"));
-    rest(draft)
+    draft.drop_condition(KubeconfigCondition::Revoked);
+    cleared(view, draft)
 }
 
 fn denied(view: &View<'_>, mut draft: Draft, grant: Grant, why: String) -> Decision {
     draft.observe();
-    draft.say(KubeconfigCondition::PolicyAllowed, false, "Denied", &why);
-    if !draft.status.tokens.is_empty() && !view.is_withdrawn {
+    if is_there(view, &draft) {
         return withdraw(view, draft, grant, "it is no longer allowed, and is being taken back");
     }
-    draft.forget_tokens();
+    draft.drop_condition(KubeconfigCondition::Revoked);
     draft.not_yet(KubeconfigPhase::Denied, "Denied", why);
-    let step = if view.is_published { Step::Clear } else { Step::Rest };
-    rest(draft).step(step)
+    cleared(view, draft)
 }
 
 fn revoked(view: &View<'_>, mut draft: Draft, grant: Grant) -> Decision {
     draft.observe();
-    if !draft.status.tokens.is_empty() && !view.is_withdrawn {
+    if is_there(view, &draft) {
         draft.say(KubeconfigCondition::Revoked, false, "Revoking", "it is being taken out of the cluster");
         return withdraw(view, draft, grant, "it is being revoked");
     }
-    draft.forget_tokens();
-    draft.say(KubeconfigCondition::Revoked, true, "Revoked", "the grant is gone, and its tokens are refused");
+    // How it went is seen once, and is told from then on.
+    if !draft.holds(KubeconfigCondition::Revoked) {
+        let (reason, message) = match view.hitch {
+            Some(_) => ("ClusterGone", "the cluster is gone, and the grant with it"),
+            None if draft.status.tokens.is_empty() => ("Revoked", "nothing is granted"),
+            None => ("Revoked", "the grant is gone, and its tokens are refused"),
+        };
+        draft.say(KubeconfigCondition::Revoked, true, reason, message);
+    }
     draft.not_yet(
         KubeconfigPhase::Revoked,
         "Revoked",
         "revoked by the annotation operator.kyma-project.io/revoke",
     );
+    cleared(view, draft)
+}
+
+/// The Cluster is in another place than what was granted, which is taken back there first.
+fn moved(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -> Decision {
+    if view.hitch.is_some_and(|hitch| hitch.is_shut) {
+        // Most likely it is the same cluster by another Secret. If it is not, nobody can get in there any more.
+        draft.status.brought = brought(cluster);
+        return rest(draft).step(Step::Record);
+    }
+    let message = "the Cluster is another one now, and what was granted is taken back first";
+    draft.not_yet(KubeconfigPhase::Pending, "Issuing", message);
+    if is_there(view, &draft) {
+        return withdraw(view, draft, grant, "its cluster is another one now, and it is being taken back");
+    }
+    draft.drop_condition(KubeconfigCondition::Revoked);
+    draft.forget_tokens();
+    let step = if view.is_published { Step::Clear } else { Step::Record };
+    rest(draft).step(step)
+}
+
+/// Whether something of it may be in the cluster, and has to go.
+fn is_there(view: &View<'_>, draft: &Draft) -> bool {
+    let status = &draft.status;
+    let can_be_used =
+        |token: &TokenStatus| token.expiration_timestamp.as_ref().is_none_or(|end| end.0 > view.now);
+    let is_gone = view.is_withdrawn || view.hitch.is_some_and(|hitch| hitch.is_gone);
+    // A garden says when a Shoot is gone. Of a cluster that its tenant brought, and no longer has here, nobody ever will.
+    let is_lost = view.cluster.is_none()
+        && status.shoot.is_none()
+        && view.hitch.is_some()
+        && !status.tokens.iter().any(can_be_used);
+    !status.tokens.is_empty() && !is_gone && !is_lost
+}
+
+/// Nothing of it is in the cluster, and so nothing is published.
+fn cleared(view: &View<'_>, mut draft: Draft) -> Decision {
+    draft.forget_tokens();
     let step = if view.is_published { Step::Clear } else { Step::Rest };
     rest(draft).step(step)
 }
@@ -112,18 +161,6 @@ fn revoked(view: &View<'_>, mut draft: Draft, grant: Grant) -> Decision {
 /// Takes everything out of the cluster. Until that is done nothing is said to be gone.
 fn withdraw(view: &View<'_>, mut draft: Draft, grant: Grant, doing: &str) -> Decision {
     match view.hitch {
-        Some(hitch) if hitch.is_gone => {
-            draft.forget_tokens();
-            draft.say(
-                KubeconfigCondition::Revoked,
-                true,
-                "ClusterGone",
-                "the cluster is gone, and the grant with it",
-            );
-            draft.not_yet(KubeconfigPhase::Revoked, "ClusterGone", &hitch.message);
-            let step = if view.is_published { Step::Clear } else { Step::Rest };
-            rest(draft).step(step)
-        }
         Some(hitch) => {
             let message = format!("{doing}, but {}", hitch.message);
             draft.say(KubeconfigCondition::Revoked, false, hitch.reason, message);
@@ -164,6 +201,7 @@ fn granted(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -
                 expiration_timestamp: None,
             };
             draft.status.tokens.push(token);
+            draft.status.shoot = shoot(cluster);
             draft.status.brought = brought(cluster);
             if published.is_none() {
                 draft.not_yet(KubeconfigPhase::Pending, "Issuing", why);
@@ -293,10 +331,24 @@ fn can_be_reached(cluster: &Cluster) -> bool {
     let phase = status.and_then(|status| status.phase);
     let has_been_made = status.is_some_and(|status| status.api_server.is_some());
     has_been_made
+        && (shoot(cluster).is_some() || brought(cluster).is_some())
         && !matches!(
             phase,
             None | Some(ClusterPhase::Pending | ClusterPhase::Waiting | ClusterPhase::Creating)
         )
+}
+
+/// Whether what was granted is in another place than the Cluster is now.
+fn has_moved(draft: &Draft, cluster: &Cluster) -> bool {
+    let status = &draft.status;
+    let is_written = status.shoot.is_some() || status.brought.is_some();
+    is_written && (status.shoot != shoot(cluster) || status.brought != brought(cluster))
+}
+
+/// Which Shoot a Cluster is, once it is known.
+fn shoot(cluster: &Cluster) -> Option<ShootReference> {
+    let status = cluster.status.as_ref().filter(|_| cluster.spec.byoc.is_none())?;
+    Some(ShootReference { name: status.shoot_name.clone()?, uid: status.shoot_uid.clone()? })
 }
 
 /// Where the way into a cluster is that the tenant brought.

@@ -62,6 +62,8 @@ pub struct Hitch {
     pub message: String,
     /// Whether the cluster is gone for good.
     pub is_gone: bool,
+    /// Whether there is no way into it any more: the tenant took away what led there.
+    pub is_shut: bool,
 }
 
 /// What is done next.

@@ -50,7 +50,7 @@ impl World {
                 "kind": "Cluster",
                 "metadata": {"name": "home", "namespace": "a"},
                 "spec": {},
-                "status": {"phase": "Ready", "apiServer": "https://e"},
+                "status": {"phase": "Ready", "apiServer": "https://e", "shootName": "s", "shootUID": "s-1"},
             })),
             access: Access::default(),
             is_published: false,
@@ -142,6 +142,14 @@ impl World {
     }
 }
 
+fn unreachable() -> Hitch {
+    Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_shut: false, is_gone: false }
+}
+
+fn gone() -> Hitch {
+    Hitch { reason: "ClusterGone", message: "gone".to_owned(), is_shut: false, is_gone: true }
+}
+
 fn holds(status: &KubeconfigRequestStatus, type_: &str) -> Option<(ConditionStatus, String)> {
     crate::condition::find(&status.conditions, type_)
         .map(|condition| (condition.status, condition.reason.clone()))
@@ -223,7 +231,7 @@ fn nothing_is_called_revoked_before_it_is() {
     world.annotate(annotation::REVOKE, "true");
     world.record();
     assert!(matches!(world.decide().step, Step::Withdraw(_)));
-    world.hitch = Some(Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_gone: false });
+    world.hitch = Some(unreachable());
     let decision = world.decide();
     assert!(decision.is_failed);
     assert_eq!(holds(&decision.status, "Revoked"), Some((ConditionStatus::False, "Unreachable".to_owned())));
@@ -279,7 +287,7 @@ fn a_cluster_that_cannot_be_reached_leaves_what_is_valid() {
     let mut world = World::issued();
     world.after(2880);
     world.record();
-    world.hitch = Some(Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_gone: false });
+    world.hitch = Some(unreachable());
     let decision = world.decide();
     assert_eq!(holds(&decision.status, "Ready"), Some((ConditionStatus::True, "RotationDelayed".to_owned())));
     world.after(3700);
@@ -294,9 +302,94 @@ fn a_cluster_that_is_not_there_or_not_ready_is_waited_for() {
     assert_eq!(holds(&world.rest(), "Ready").unwrap().1, "ClusterNotReady");
     world.cluster = None;
     assert_eq!(holds(&world.rest(), "Ready").unwrap().1, "NoCluster");
+}
+
+/// Somebody may take the finalizers off a Cluster: then its Shoot lives on, and what was granted in it.
+#[test]
+fn a_grant_is_taken_back_also_when_the_cluster_is_gone_and_its_shoot_is_not() {
+    let mut world = World::issued();
+    assert_eq!(world.request["status"]["shoot"], json!({"name": "s", "uid": "s-1"}));
+    world.cluster = None;
+    world.record();
+    assert!(matches!(world.decide().step, Step::Withdraw(_)));
+    world.hitch = Some(unreachable());
+    // Longer than any token lives: a garden says in the end whether the Shoot is there.
+    for seconds in [10, 100_000] {
+        world.after(seconds);
+        let decision = world.decide();
+        assert!(decision.is_failed && !decision.status.tokens.is_empty());
+        assert_eq!(holds(&decision.status, "Ready"), Some((ConditionStatus::False, "NoCluster".to_owned())));
+        assert_eq!(
+            holds(&decision.status, "Revoked"),
+            Some((ConditionStatus::False, "Unreachable".to_owned()))
+        );
+    }
+    world.hitch = Some(gone());
+    let decision = world.decide();
+    assert_eq!((decision.step, decision.status.shoot.clone()), (Step::Clear, None));
+    assert_eq!(holds(&decision.status, "Revoked"), None, "nobody asked for that");
+}
+
+#[test]
+fn a_grant_is_taken_back_before_it_is_made_in_another_cluster() {
+    let others: [fn(&mut Value); 3] = [
+        |status| status["shootUID"] = json!("s-2"),
+        |status| status["shootName"] = json!("t"),
+        |status| *status = json!({"phase": "Pending"}),
+    ];
+    for other in others {
+        let mut world = World::issued();
+        other(&mut world.cluster.as_mut().unwrap()["status"]);
+        world.record();
+        assert_eq!(world.states(), [TokenState::Ending]);
+        assert!(matches!(world.decide().step, Step::Withdraw(_)));
+        world.hitch = Some(unreachable());
+        assert!(world.decide().is_failed);
+        for (is_withdrawn, hitch) in [(true, None), (false, Some(gone()))] {
+            (world.is_withdrawn, world.hitch) = (is_withdrawn, hitch);
+            let decision = world.decide();
+            assert_eq!((decision.step, decision.status.shoot), (Step::Clear, None));
+            assert!(decision.status.tokens.is_empty());
+        }
+    }
+}
+
+/// `kubectl wait --for=condition=Revoked` comes back, whatever else is the matter.
+#[test]
+fn what_was_never_granted_is_revoked_at_once() {
+    let mut denied = World::new();
+    denied.access = serde_json::from_value(json!({"policies": [{"namespaces": ["b"]}]})).unwrap();
+    let mut missing = World::new();
+    missing.cluster = None;
+    for mut world in [denied, missing, World::new()] {
+        world.annotate(annotation::REVOKE, "true");
+        let status = world.rest();
+        assert_eq!(status.phase, Some(KubeconfigPhase::Revoked));
+        assert_eq!(holds(&status, "Revoked"), Some((ConditionStatus::True, "Revoked".to_owned())));
+        assert_eq!(world.rest(), status, "a second look changes nothing");
+        world.annotate(annotation::REVOKE, "false");
+        assert_eq!(holds(&world.decide().status, "Revoked"), None);
+    }
+}
+
+#[test]
+fn what_is_revoked_where_the_cluster_is_gone_says_so() {
     let mut world = World::issued();
     world.cluster = None;
-    assert_eq!(world.decide().step, Step::Clear, "what was granted went with it");
+    world.annotate(annotation::REVOKE, "true");
+    world.record();
+    world.hitch = Some(unreachable());
+    assert_eq!(
+        holds(&world.decide().status, "Revoked"),
+        Some((ConditionStatus::False, "Unreachable".to_owned()))
+    );
+    world.hitch = Some(gone());
+    let decision = world.decide();
+    assert_eq!(decision.step, Step::Clear);
+    world.request["status"] = json!(decision.status);
+    (world.is_published, world.hitch) = (false, None);
+    let told = Some((ConditionStatus::True, "ClusterGone".to_owned()));
+    assert_eq!(holds(&world.rest(), "Revoked"), told);
 }
 
 #[test]
@@ -313,7 +406,7 @@ fn deletion_takes_everything_out_first_but_does_not_wait_for_ever() {
     let mut world = World::issued();
     world.request["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     assert!(matches!(world.decide().step, Step::Withdraw(_)));
-    world.hitch = Some(Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_gone: false });
+    world.hitch = Some(unreachable());
     assert!(world.decide().is_failed);
     // Ten minutes after the last token has run out.
     world.after(3600 + 599);
@@ -321,7 +414,7 @@ fn deletion_takes_everything_out_first_but_does_not_wait_for_ever() {
     world.after(3600 + 600);
     assert_eq!(world.decide().step, Step::LetGo);
     world.after(10);
-    world.hitch = Some(Hitch { reason: "ClusterGone", message: "gone".to_owned(), is_gone: true });
+    world.hitch = Some(gone());
     assert_eq!(world.decide().step, Step::LetGo);
     world.hitch = None;
     world.is_withdrawn = true;
@@ -351,8 +444,7 @@ fn a_cluster_that_the_tenant_brought_is_cleaned_also_when_its_cluster_is_gone() 
     world.is_granted = false;
     world.record();
     assert!(matches!(world.decide().step, Step::Withdraw(_)));
-    let hitch = Hitch { reason: "Unreachable", message: "no answer".to_owned(), is_gone: false };
-    world.hitch = Some(hitch);
+    world.hitch = Some(unreachable());
     assert!(world.decide().is_failed, "its token is still good");
     world.after(3601);
     assert_eq!(world.decide().step, Step::Clear, "there is nothing left that could be used");
@@ -361,4 +453,23 @@ fn a_cluster_that_the_tenant_brought_is_cleaned_also_when_its_cluster_is_gone() 
     assert!(world.decide().is_failed);
     world.hitch = None;
     assert!(matches!(world.decide().step, Step::Withdraw(_)));
+}
+
+#[test]
+fn another_secret_is_another_cluster_unless_the_old_one_is_gone() {
+    let mut world = World::new();
+    world.cluster.as_mut().unwrap()["spec"]["byoc"] = json!({"kubeconfigSecretRef": {"name": "brought"}});
+    world.record();
+    world.issue();
+    world.rest();
+    world.is_granted = false;
+    world.cluster.as_mut().unwrap()["spec"]["byoc"] = json!({"kubeconfigSecretRef": {"name": "other"}});
+    world.record();
+    assert!(matches!(world.decide().step, Step::Withdraw(_)));
+    world.hitch = Some(Hitch { is_shut: true, ..unreachable() });
+    world.record();
+    assert_eq!(world.request["status"]["brought"]["name"], "other");
+    world.hitch = None;
+    world.record();
+    assert_eq!(world.states(), [TokenState::Ending, TokenState::Asked], "what is there is not forgotten");
 }
