@@ -1,6 +1,5 @@
 //! What a call of the kubeconfig operator is.
 
-use crate::cluster::call::ADMIN;
 use allotment_api::names::finalizer;
 use http::Method;
 use serde_json::Value;
@@ -14,8 +13,9 @@ pub(crate) fn reading(plural: &str, name: &str, query: &str) -> &'static str {
         ("kubeconfigrequests", false) => "read access",
         ("clusters", _) if watch => "watch targets",
         ("clusters", _) => "list targets",
-        ("shoots", _) if watch => "watch rotations",
-        ("shoots", _) => "list rotations",
+        ("shoots", true) if watch => "watch rotations",
+        ("shoots", true) => "list rotations",
+        ("shoots", false) => "read target",
         ("secrets", _) => "look for tokens",
         _ if watch => "watch other things",
         _ => "look for parts",
@@ -33,12 +33,24 @@ pub(crate) fn writing(method: &Method, plural: &str, sub: Option<&str>, body: &V
             Some(_) => "let access go",
             None => "unmark access",
         },
-        "shoots" => ADMIN,
+        "shoots" => WAY,
         "serviceaccounts" if sub == Some("token") => "token",
         "namespaces" => "make namespace",
         "secrets" if deletes => "end token",
         "secrets" => "bind token",
         _ if deletes => "take part away",
         _ => "make part",
+    }
+}
+
+/// The way into a Shoot: a POST that changes nothing.
+pub(crate) const WAY: &str = "ask for way";
+
+/// The state that matters to a call.
+pub(crate) fn state_of(phase: Option<&str>) -> &'static str {
+    match phase {
+        Some("Issued") => "Issued",
+        Some("Revoked") => "Revoked",
+        _ => "Pending",
     }
 }

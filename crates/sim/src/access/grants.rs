@@ -2,6 +2,7 @@
 
 use crate::stage::{
     call::Side,
+    dice::dice_for,
     world::{NAMESPACE, World},
 };
 use allotment_api::{
@@ -28,9 +29,34 @@ const PARTS: [&str; 6] = [
     "/apis/rbac.authorization.k8s.io/v1/rolebindings",
 ];
 
-/// Every token that was ever published: of which request, and into which Shoot.
+/// What takes tokens out of a Shoot.
+pub(crate) const ENDING: [&str; 2] = ["end token", "take part away"];
+
+/// A server remembers for this long whom it has let in, in milliseconds.
+const LONGEST_BELIEF: u64 = 10_000;
+
+/// A token that was published.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Given {
+    token: String,
+    /// The UID of the Shoot that it is for.
+    shoot: String,
+    /// The Secret that it is bound to.
+    secret: String,
+}
+
+/// Every token that was ever published.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Issued(BTreeMap<String, BTreeSet<(String, String)>>);
+pub(crate) struct Issued {
+    /// By the UID of the request.
+    given: BTreeMap<String, BTreeSet<Given>>,
+    /// Until when a Shoot believes a token that is good no more, in milliseconds.
+    believed: BTreeMap<String, u64>,
+    /// How often something was written, wherever.
+    pub(crate) writes: u64,
+    /// What was wrong after so many writes: it is asked for again and again, and what does not change need not be looked at.
+    at_rest: Option<(u64, Vec<Violation>)>,
+}
 
 impl World {
     /// A KubeconfigRequest is like this now.
@@ -41,32 +67,90 @@ impl World {
             return Vec::new();
         };
         let uid = request.uid().unwrap_or_default();
-        if let Some((token, shoot)) = self.published(&request) {
-            self.state().issued.0.entry(uid.clone()).or_default().insert((token, shoot));
-        }
         let status = request.status.clone().unwrap_or_default();
+        let secret = status.tokens.iter().find(|token| token.state == TokenState::Published);
+        if let Some(((token, shoot), secret)) = self.published(&request).zip(secret) {
+            let given = Given { token, shoot, secret: secret.secret.clone() };
+            self.state().issued.given.entry(uid.clone()).or_default().insert(given);
+        }
+        let name = request.name_any();
+        let is_let_go = |given: &&Given| !status.tokens.iter().any(|token| token.secret == given.secret);
         let says_revoked = status
             .conditions
             .iter()
             .any(|condition| condition.type_ == "Revoked" && condition.status == ConditionStatus::True);
-        if !says_revoked || status.kubeconfig.is_some() {
-            return Vec::new();
+        let valid = self.valid_tokens(&uid);
+        let untold = |what: &str| Violation::Untold(format!("{name} {what}"));
+        let mut wrong = Vec::new();
+        if says_revoked && !valid.is_empty() {
+            wrong.push(untold("is called revoked, and a token of it is valid"));
+        } else if valid.iter().any(|given| is_let_go(&given)) {
+            wrong.push(untold("has let go of a token that is valid"));
         }
-        let name = request.name_any();
-        self.valid_tokens(&uid)
-            .map(|_| Violation::Untold(format!("{name} is called revoked, and a token of it is valid")))
-            .collect()
+        wrong
+    }
+
+    /// Something was taken out of a Shoot. Whose token ends with it is believed for a while, as the server remembers whom it let in;
+    /// and what is published does not end.
+    pub(crate) fn see_ended(&self, shoot: &str) {
+        let issued = self.state().issued.clone();
+        let here = issued.given.values().flatten().filter(|given| given.shoot == shoot);
+        let ended = here.filter(|given| {
+            !issued.believed.contains_key(&given.token) && !self.is_good(&given.token, shoot)
+        });
+        for given in ended {
+            let mut state = self.state();
+            let number = state.issued.believed.len() as u64;
+            let mut dice = dice_for(self.options.seed, &["believed"], number);
+            // Nobody used it just before, or somebody did.
+            let time = if dice.happens(500) { 0 } else { dice.between(1, LONGEST_BELIEF) };
+            let until = self.millis() + time;
+            state.issued.believed.insert(given.token.clone(), until);
+        }
+        let is_kept = |request: &&KubeconfigRequest| {
+            let tokens = request.status.iter().flat_map(|status| &status.tokens);
+            request.metadata.deletion_timestamp.is_none()
+                && tokens.into_iter().any(|token| token.state == TokenState::Published)
+        };
+        let requests = self.requests();
+        let refused = requests.iter().filter(is_kept).filter(|request| {
+            self.published(request).is_some_and(|(token, at)| at == shoot && !self.is_good(&token, shoot))
+        });
+        let wrong = refused.map(|request| format!("what {} publishes is refused", request.name_any()));
+        self.found(wrong.map(Violation::Untold).collect());
+    }
+
+    /// Whether a Shoot believes a token that is good no more.
+    pub(crate) fn is_believed(&self, token: &str) -> bool {
+        let now = self.millis();
+        self.state().issued.believed.get(token).is_some_and(|until| now < *until)
+    }
+
+    fn requests(&self) -> Vec<KubeconfigRequest> {
+        let (_, list) = self.ask(Side::ControlPlane, Method::GET, REQUESTS, None);
+        let items = list["items"].as_array().into_iter().flatten();
+        items.filter_map(|object| serde_json::from_value(object.clone()).ok()).collect()
     }
 
     /// What must hold when nothing is left to do.
     pub(crate) fn grants_at_rest(&self) -> Vec<Violation> {
-        let (_, list) = self.ask(Side::ControlPlane, Method::GET, REQUESTS, None);
-        let requests: Vec<KubeconfigRequest> = list["items"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|object| serde_json::from_value(object.clone()).ok())
-            .collect();
+        let now = self.millis();
+        let (writes, known) = {
+            let Issued { believed, writes, at_rest, .. } = &self.state().issued;
+            let is_same = |known: &&(u64, Vec<Violation>)| known.0 == *writes;
+            let is_quiet = believed.values().all(|until| *until <= now);
+            (*writes, at_rest.as_ref().filter(is_same).filter(|_| is_quiet).map(|known| known.1.clone()))
+        };
+        if let Some(known) = known {
+            return known;
+        }
+        let wrong = self.wrong_at_rest();
+        self.state().issued.at_rest = Some((writes, wrong.clone()));
+        wrong
+    }
+
+    fn wrong_at_rest(&self) -> Vec<Violation> {
+        let requests = self.requests();
         let mut wrong = Vec::new();
         let mut granted = BTreeSet::new();
         for request in &requests {
@@ -84,10 +168,10 @@ impl World {
                     .map(|uid| format!("Shoot {shoot} holds something of request {uid}, which has nothing")),
             );
         }
-        let known: Vec<String> = self.state().issued.0.keys().cloned().collect();
+        let known: Vec<String> = self.state().issued.given.keys().cloned().collect();
         for uid in known.iter().filter(|uid| !granted.contains(*uid)) {
-            wrong.extend(self.valid_tokens(uid).map(|shoot| {
-                format!("a token of request {uid}, which has nothing, is valid in Shoot {shoot}")
+            wrong.extend(self.valid_tokens(uid).into_iter().map(|given| {
+                format!("a token of request {uid}, which has nothing, is valid in Shoot {}", given.shoot)
             }));
         }
         wrong.into_iter().map(Violation::Untold).collect()
@@ -107,7 +191,7 @@ impl World {
             return Some("it is still there".to_owned());
         }
         if is(annotation::REVOKE) {
-            return (phase != Some(KubeconfigPhase::Revoked) && is_ready)
+            return (phase != Some(KubeconfigPhase::Revoked))
                 .then(|| format!("it is to be revoked, and is {phase:?}"));
         }
         if !is_ready {
@@ -122,7 +206,7 @@ impl World {
         let Some((token, shoot)) = self.published(request) else {
             return Some("its kubeconfig cannot be read".to_owned());
         };
-        (!self.is_valid(&token, &shoot)).then(|| "its token is refused".to_owned())
+        (!self.is_good(&token, &shoot)).then(|| "its token is refused".to_owned())
     }
 
     /// The token that is published, and the UID of the Shoot that it leads into.
@@ -136,16 +220,17 @@ impl World {
         Some((token, uid))
     }
 
-    /// The Shoots in which a token of a request is valid.
-    fn valid_tokens(&self, uid: &str) -> impl Iterator<Item = String> {
-        let issued = self.state().issued.0.get(uid).cloned().unwrap_or_default();
-        issued
-            .into_iter()
-            .filter(|(token, shoot)| self.has_shoot(shoot) && self.is_valid(token, shoot))
-            .map(|(_, shoot)| shoot)
+    /// The tokens of a request that somebody could use.
+    fn valid_tokens(&self, uid: &str) -> Vec<Given> {
+        let mut given = self.state().issued.given.get(uid).cloned().unwrap_or_default();
+        given.retain(|Given { token, shoot, .. }| {
+            self.has_shoot(shoot) && (self.is_believed(token) || self.is_good(token, shoot))
+        });
+        given.into_iter().collect()
     }
 
-    fn is_valid(&self, token: &str, shoot: &str) -> bool {
+    /// Whether a Shoot would let somebody in with a token that it has never seen.
+    fn is_good(&self, token: &str, shoot: &str) -> bool {
         let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": { "token": token } });
         let server = self.grounds.server(self, shoot);
         let (_, answer) = self.ask_server(

@@ -2,6 +2,8 @@
 
 use crate::stage::{
     call::{Role, Side},
+    rates::Kind,
+    script::Harm,
     wire::Wire,
     world::{GARDEN, NAMESPACE, World},
 };
@@ -14,15 +16,18 @@ use allotment_operator::{
     target::{self, Connect, ConnectError, Key, Targets},
 };
 use bytes::Bytes;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, pending};
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use http_body_util::{BodyExt, Full};
 use kube::{Client, client::Body};
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
 use std::{
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
+use tokio::time::sleep;
 use tower::{BoxError, Service};
 
 /// An operator that is about to start.
@@ -39,7 +44,7 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
                 return Err(ConnectError("nobody brings a cluster along".to_owned()));
             };
             Ok(match given.credentials {
-                Credentials::Token(token) => Client::new(Bearer { world, uid, token }, NAMESPACE),
+                Credentials::Token(token) => Client::new(Bearer { world, replica, uid, token }, NAMESPACE),
                 Credentials::Certificate { .. } => {
                     Client::new(Wire::into_shoot(&world, Role::Kubeconfig, replica, uid), NAMESPACE)
                 }
@@ -54,7 +59,7 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
         connect,
         metrics: metrics.clone(),
     });
-    Operator::new(Parts {
+    let operator = Operator::new(Parts {
         control_plane,
         garden,
         targets,
@@ -68,13 +73,21 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
         policy: Policy { access: Arc::new(Access::default()), cluster_namespace: String::new() },
         clock,
         metrics,
-    })
+    });
+    match world.planted {
+        Some(fault) => operator.plant(fault),
+        None => operator,
+    }
 }
+
+/// What is done with a token.
+const TRIAL: &str = "try token";
 
 /// A Shoot, as somebody with a token sees it.
 #[derive(Clone)]
 struct Bearer {
     world: Arc<World>,
+    replica: usize,
     uid: String,
     token: SecretString,
 }
@@ -89,8 +102,18 @@ impl Service<Request<Body>> for Bearer {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let Self { world, uid, token } = self.clone();
+        let Self { world, replica, uid, token } = self.clone();
         Box::pin(async move {
+            let (harm, latency) = world.begin(replica, TRIAL, Kind::Read);
+            world.tried(TRIAL, "any", harm);
+            sleep(Duration::from_millis(latency)).await;
+            match harm {
+                Some(Harm::Delay { time }) => sleep(Duration::from_millis(time)).await,
+                Some(Harm::Refuse { code }) => return refusal(code),
+                Some(Harm::LoseRequest | Harm::LoseAnswer) => return Err("connection reset".into()),
+                Some(_) => return pending().await,
+                None => (),
+            }
             if !world.has_shoot(&uid) {
                 return Err("connection refused: the Shoot is gone".into());
             }
@@ -103,7 +126,18 @@ impl Service<Request<Body>> for Bearer {
             let Answer::Now(reply) = server.with_server(|server| server.handle(request, None, now)) else {
                 return Err("nobody watches with a token".into());
             };
+            if reply.code == 401 && world.is_believed(token.expose_secret()) {
+                // It knows who asks, and that they may do nothing.
+                return refusal(403);
+            }
             Ok(Response::builder().status(reply.code).body(Full::new(reply.body))?)
         })
     }
+}
+
+/// An answer without what was asked for.
+fn refusal(code: u16) -> Result<Response<Full<Bytes>>, BoxError> {
+    let status =
+        json!({ "apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "", "code": code });
+    Ok(Response::builder().status(code).body(Full::new(Bytes::from(status.to_string())))?)
 }

@@ -71,7 +71,7 @@ impl Call {
     }
 
     pub(crate) fn is_write(&self) -> bool {
-        self.method != Method::GET && self.operation != cluster::ADMIN
+        self.method != Method::GET && ![cluster::ADMIN, access::WAY].contains(&self.operation)
     }
 }
 

@@ -7,7 +7,10 @@ use super::{
     script::Harm,
     world::{By, World, admin},
 };
-use crate::cluster;
+use crate::{
+    access::{self, grants::ENDING},
+    cluster,
+};
 use allotment_apiserver::{
     ApiServer,
     fault::{CallInfo, Fault, Refusal},
@@ -116,7 +119,13 @@ impl Wire {
             if server.with_server(|server| server.revision()) != before {
                 world.tell(|| format!("operator {replica} wrote {} {}", call.operation, call.name));
                 match &shoot {
-                    Some(uid) => world.look_into(&server, uid),
+                    Some(uid) => {
+                        world.look_into(&server, uid);
+                        world.state().issued.writes += 1;
+                        if ENDING.contains(&call.operation) {
+                            world.see_ended(uid);
+                        }
+                    }
                     None => world.wrote(&call, By::Operator),
                 }
             }
@@ -166,6 +175,7 @@ fn state_of(world: &World, call: &Call) -> &'static str {
             Some("Releasing") => "Releasing",
             _ => "other",
         },
+        "access status" => access::call::state_of(call.phase.as_deref()),
         operation => cluster::call::state_of(operation, &state.eyes.fleet, call),
     }
 }

@@ -309,6 +309,7 @@ impl World {
     /// An operator, or somebody else, has written to a server.
     pub(crate) fn wrote(&self, call: &Call, by: By) {
         let Some(path) = path_of(&call.plural, &call.name) else { return };
+        self.state().issued.writes += 1;
         let (code, object) = self.ask(call.side, Method::GET, &path, None);
         let object = (code == 200).then_some(&object);
         let fleet = self.see_fleet(call, by, object);
