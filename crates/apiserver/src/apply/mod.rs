@@ -16,6 +16,7 @@ pub(crate) mod depth;
 mod element;
 mod fieldset;
 pub(crate) mod go;
+mod last_applied;
 mod managed;
 mod merge;
 mod metadata;
@@ -105,7 +106,7 @@ pub fn apply(
         unexpected(format!("failed to create typed live object ({}): {why}", describe(&before)))
     })?;
 
-    let mut object = ownership::apply(&before, &applied, &mut managed, ctx, force).map_err(refusal)?;
+    let mut object = last_applied::apply(&before, &applied, &mut managed, ctx, force).map_err(refusal)?;
     managed::take(&mut object);
     managed.write_to(&mut object);
     Ok(object)

@@ -206,3 +206,35 @@ fn what_nests_too_deep_is_neither_tracked_nor_applied() {
     let refused = apply(None, &object(500), &ctx, false).unwrap_err();
     assert_eq!((refused.code, refused.message.as_str()), (400, "error decoding YAML: exceeded max depth"));
 }
+
+/// kubectl kept what it applied in an annotation, before servers did that.
+#[test]
+fn what_kubectl_applied_in_the_old_way_is_its_own() {
+    const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    let schema = crate::schema::builtin("", "ConfigMap").unwrap();
+    let context = |manager| Context {
+        schema,
+        api_version: "v1",
+        kind: "ConfigMap",
+        manager,
+        subresource: "",
+        now: Timestamp::UNIX_EPOCH,
+        ignored: FieldSet::default(),
+        empty: None,
+    };
+    let wanted = |a: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "n" }, "data": { "a": a } });
+    let mut live = wanted("1");
+    live["metadata"]["uid"] = json!("u");
+    live["metadata"]["annotations"] = json!({ ANNOTATION: wanted("1").to_string() });
+    update(None, &mut live, &context("kubectl-client-side-apply"));
+
+    let new = apply(Some(&live), &wanted("<2>"), &context("kubectl"), false).unwrap();
+    let last = "{\"apiVersion\":\"v1\",\"data\":{\"a\":\"\\u003c2\\u003e\"},\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"n\"}}\n";
+    assert_eq!(new["metadata"]["annotations"][ANNOTATION], last);
+    assert!(apply(Some(&live), &wanted("2"), &context("other"), false).is_err(), "others have a conflict");
+
+    let mut changed = live.clone();
+    changed["data"]["a"] = json!("somebody's");
+    update(Some(&live), &mut changed, &context("somebody"));
+    assert!(apply(Some(&changed), &wanted("2"), &context("kubectl"), false).is_err(), "it was changed since");
+}

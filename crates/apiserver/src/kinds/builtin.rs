@@ -34,9 +34,25 @@ const EVENT_FIELDS: &[&str] = &[
     ".involvedObject.namespace",
     ".involvedObject.name",
     ".involvedObject.uid",
+    ".involvedObject.apiVersion",
+    ".involvedObject.resourceVersion",
+    ".involvedObject.fieldPath",
     ".reason",
     ".type",
     ".reportingComponent",
+];
+
+const NEW_EVENT_FIELDS: &[&str] = &[
+    ".regarding.kind",
+    ".regarding.namespace",
+    ".regarding.name",
+    ".regarding.uid",
+    ".regarding.apiVersion",
+    ".regarding.resourceVersion",
+    ".regarding.fieldPath",
+    ".reason",
+    ".type",
+    ".reportingController",
 ];
 
 const ROWS: [Row; 18] = [
@@ -50,7 +66,7 @@ const ROWS: [Row; 18] = [
     },
     Row { short: &["sa"], ..row("", "ServiceAccount", "serviceaccounts", true) },
     Row { short: &["ev"], selectable: EVENT_FIELDS, ..row("", "Event", "events", true) },
-    Row { short: &["ev"], selectable: &[".regarding.name"], ..row("events.k8s.io", "Event", "events", true) },
+    Row { short: &["ev"], selectable: NEW_EVENT_FIELDS, ..row("events.k8s.io", "Event", "events", true) },
     row("coordination.k8s.io", "Lease", "leases", true),
     row(RBAC, "Role", "roles", true),
     row(RBAC, "RoleBinding", "rolebindings", true),

@@ -89,3 +89,24 @@ fn fields_of_operations_that_mean_nothing_are_named() {
     let patch = json!([{"op": "add", "path": "/a", "value": 1}, {"op": "remove", "path": "/a", "more": 1}]);
     assert_eq!(json::unknown_fields(&patch), ["json patch unknown field \"[1].more\""]);
 }
+
+#[test]
+fn what_is_new_stands_where_something_was_deleted() {
+    let schema = crate::schema::builtin("", "ServiceAccount").unwrap();
+    let patch = json!({
+        "$setElementOrder/secrets": [{ "name": "three" }],
+        "secrets": [{ "name": "three" }, { "$patch": "delete", "name": "one" }],
+    });
+    for (before, after) in [
+        (["two", "one"], ["two", "three"]),
+        (["one", "two"], ["two", "three"]),
+        (["two", "x"], ["three", "two"]),
+    ] {
+        let secrets =
+            |names: &[&str]| -> Vec<Value> { names.iter().map(|name| json!({ "name": name })).collect() };
+        let patched =
+            super::strategic::apply(&json!({ "secrets": secrets(&before) }), &patch, schema).unwrap();
+        let list = patched["secrets"].as_array().unwrap();
+        assert_eq!(list[..2], secrets(&after), "{before:?}");
+    }
+}

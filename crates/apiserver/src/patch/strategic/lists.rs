@@ -72,12 +72,40 @@ pub(super) fn set_order(
             (None, Some(changes)) => changes.into_iter().filter_map(without_directives).collect(),
             (Some(items), Some(changes)) => merge(items, changes, below, false)?,
         };
-        let items = items.unwrap_or_default();
-        are_objects(&items, &changes.unwrap_or_default())?;
-        target.insert(name.to_owned(), Value::Array(arrange(merged, &order, &items, key)?));
+        let (items, changes) = (items.unwrap_or_default(), changes.unwrap_or_default());
+        are_objects(&items, &changes)?;
+        let before = key.map_or_else(|| items.clone(), |key| as_left_behind(&items, &changes, key));
+        target.insert(name.to_owned(), Value::Array(arrange(merged, &order, &before, key)?));
         patch.remove(name);
     }
     Ok(())
+}
+
+/// The list that a real server takes for the old one: it merges in place, so that what is new stands where something
+/// was deleted.
+fn as_left_behind(items: &[Value], changes: &[Value], key: &str) -> Vec<Value> {
+    let mut place = items.to_vec();
+    let mut used = place.len();
+    let (deletions, merges): (Vec<&Value>, Vec<&Value>) =
+        changes.iter().partition(|change| change.get(DIRECTIVE).is_some());
+    if deletions.iter().any(|change| change[DIRECTIVE] != "delete") {
+        return place;
+    }
+    for deletion in deletions {
+        while let Some(at) = place[..used].iter().position(|item| same(item, deletion, Some(key))) {
+            let moved = place[at + 1..used].to_vec();
+            place.splice(at..used - 1, moved);
+            used -= 1;
+        }
+    }
+    for change in merges {
+        let known = place[..used].iter().any(|item| same(item, change, Some(key)));
+        if let Some(free) = place.get_mut(used).filter(|_| !known) {
+            *free = change.clone();
+            used += 1;
+        }
+    }
+    place
 }
 
 fn bad_order() -> ApiError {
