@@ -5,6 +5,7 @@ mod aggregated;
 use crate::{
     error::ApiError,
     kinds::version,
+    openapi,
     request::Route,
     resource::{Nature, Resource},
     server::{Answer, Reply, Server},
@@ -154,6 +155,13 @@ impl Server {
                 }),
             )),
             path => match path.strip_prefix("/openapi/") {
+                Some("v2") if accept.contains("proto-openapi.spec.v2") => Ok(Answer::Now(Reply {
+                    code: 200,
+                    body: Bytes::from(self.openapi_second_binary()),
+                    content_type: openapi::protobuf::MEDIA_TYPE,
+                    warnings: Vec::new(),
+                    retry_after_seconds: None,
+                })),
                 Some(below) if takes_json(accept) => self.openapi(below),
                 Some(_) => Err(ApiError::not_acceptable("only application/json is offered")),
                 None => Err(ApiError::page_not_found()),

@@ -1,6 +1,7 @@
 //! OpenAPI: what `kubectl explain` reads, and where clients look up what a server can do.
 
 mod paths;
+pub(crate) mod protobuf;
 mod second;
 mod types;
 
@@ -67,6 +68,11 @@ impl Server {
             return Err(ApiError::no_such_path());
         }
         Ok(document(&kinds))
+    }
+
+    /// The same in binary.
+    pub(crate) fn openapi_second_binary(&self) -> Vec<u8> {
+        protobuf::document(&self.openapi_second())
     }
 
     /// `/openapi/v2`: everything at once, as it was written before there was version 3.

@@ -78,9 +78,15 @@ fn schema(third: &Value) -> Value {
     {
         second.extend(only);
     }
-    // Something that may be null is nothing else to clients that do not know of null.
-    if from.get("nullable") == Some(&Value::Bool(true)) {
-        ["type", "properties", "items"].iter().for_each(|name| drop(second.remove(*name)));
+    // kubectl stumbles over the rest of something that may be null or may have any field.
+    let flag = |name: &str| from.get(name) == Some(&Value::Bool(true));
+    let (nullable, open) = (flag("nullable"), flag("x-kubernetes-preserve-unknown-fields"));
+    if nullable || open {
+        ["properties", "items"].iter().for_each(|name| drop(second.remove(*name)));
+    }
+    let type_ = second.get("type").and_then(Value::as_str).unwrap_or_default();
+    if nullable || open && type_ == "object" || type_ == "array" && !second.contains_key("items") {
+        second.remove("type");
     }
     Value::Object(second)
 }
@@ -95,11 +101,13 @@ mod tests {
             "type": "object", "anyOf": [], "properties": {
                 "metadata": { "description": "d", "allOf": [{ "$ref": "#/components/schemas/a.B" }] },
                 "nothing": { "type": "string", "nullable": true, "description": "n" },
+                "any": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
             },
         });
         let second = json!({
             "type": "object", "properties": {
                 "metadata": { "description": "d", "$ref": "#/definitions/a.B" }, "nothing": { "description": "n" },
+                "any": { "x-kubernetes-preserve-unknown-fields": true },
             },
         });
         assert_eq!(schema(&third), second);

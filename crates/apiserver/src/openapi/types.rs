@@ -70,6 +70,9 @@ fn say_what_is_required(types: &mut Schemas) {
             "io.k8s.api.core.v1.LocalObjectReference" => "name",
             _ => "metadata",
         };
+        if name == "io.k8s.api.events.v1.Event" {
+            fields.insert("required".to_owned(), json!(["eventTime"]));
+        }
         if let Some(required) = fields.get_mut("required").and_then(Value::as_array_mut) {
             required.retain(|field| field != left_out);
             if required.is_empty() {
