@@ -165,7 +165,7 @@ impl Inner {
         let before = scene.cluster.clone();
         let Some(written) = self.write_status(&before, status).await? else { return Ok(()) };
         scene.cluster = Arc::new(written);
-        for news in flow::news(before.status.as_ref(), status) {
+        for news in flow::news(&before, status) {
             let tone = if news.is_warning { Tone::Warning } else { Tone::Normal };
             tracing::info!(cluster = %scene.name, reason = news.reason, because = news.note, "news");
             self.recorder.say(&*before, tone, news.reason, &news.note).await;

@@ -3,7 +3,8 @@
 use crate::condition;
 use allotment_api::{
     condition::{Condition, ConditionStatus},
-    kyma::{ClusterCondition, ClusterStatus},
+    kyma::{Cluster, ClusterCondition, ClusterStatus},
+    names::annotation,
 };
 
 /// An Event.
@@ -17,8 +18,9 @@ pub struct News {
     pub is_warning: bool,
 }
 
-/// What a status says that the one before did not.
-pub fn news(before: Option<&ClusterStatus>, after: &ClusterStatus) -> Vec<News> {
+/// What a status says that the one that the Cluster has does not.
+pub fn news(cluster: &Cluster, after: &ClusterStatus) -> Vec<News> {
+    let before = cluster.status.as_ref();
     let mut all = Vec::new();
     let mut tell =
         |reason: &'static str, note: String, is_warning: bool| all.push(News { reason, note, is_warning });
@@ -26,7 +28,12 @@ pub fn news(before: Option<&ClusterStatus>, after: &ClusterStatus) -> Vec<News> 
     if after.shoot_uid.is_some() && after.shoot_uid.as_ref() != uid_before {
         let name = after.shoot_name.clone().unwrap_or_default();
         let account = after.subscription.as_ref().and_then(|subscription| subscription.binding_name.clone());
-        tell("ShootCreated", format!("Shoot {name} in account {}", account.unwrap_or_default()), false);
+        // The annotation stays until the status names the Shoot.
+        let annotations = cluster.metadata.annotations.as_ref();
+        let is_adopted =
+            annotations.and_then(|all| all.get(annotation::ADOPT_SHOOT)) == after.shoot_uid.as_ref();
+        let reason = if is_adopted { "ShootAdopted" } else { "ShootCreated" };
+        tell(reason, format!("Shoot {name} in account {}", account.unwrap_or_default()), false);
     }
     let retries_before = before.and_then(|before| before.retries).unwrap_or(0);
     if let Some(retries) = after.retries.filter(|retries| *retries > retries_before) {

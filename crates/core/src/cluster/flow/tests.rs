@@ -480,8 +480,10 @@ fn news_are_told_once() {
     let before = world.decide().status;
     world.create();
     let created = world.rest();
-    let reasons = |before: &ClusterStatus, after: &ClusterStatus| -> Vec<&'static str> {
-        news(Some(before), after).into_iter().map(|news| news.reason).collect()
+    let mut cluster: Cluster = serde_json::from_value(world.cluster.clone()).unwrap();
+    let mut reasons = |before: &ClusterStatus, after: &ClusterStatus| -> Vec<&'static str> {
+        cluster.status = Some(before.clone());
+        news(&cluster, after).into_iter().map(|news| news.reason).collect()
     };
     assert_eq!(reasons(&before, &created), ["ShootCreated"]);
     world.finish();
@@ -507,3 +509,7 @@ fn a_cluster_in_another_account_says_so_once() {
     world.now = "2026-01-02T00:00:00Z".parse().unwrap();
     assert_eq!(world.rest(), status, "a second look writes nothing");
 }
+    let adopt = [(annotation::ADOPT_SHOOT.to_owned(), created.shoot_uid.clone().unwrap())];
+    cluster.metadata.annotations = Some(adopt.into());
+    cluster.status = Some(before);
+    assert_eq!(news(&cluster, &created)[0].reason, "ShootAdopted");
