@@ -212,6 +212,8 @@ pub async fn follow<S: Source>(
     mut tell: impl FnMut(Seen<S::Item>),
 ) {
     let mut failures = 0;
+    // What nobody has given us access to is said once: only another role helps, and whoever needs it says so by itself.
+    let mut is_refused = false;
     loop {
         let result = match list(&source, labels.as_deref(), &position, &mut tell).await {
             Ok(version) => {
@@ -222,7 +224,12 @@ pub async fn follow<S: Source>(
         if let Err(error) = result {
             let wait = WAITS[failures.min(WAITS.len() - 1)];
             failures += 1;
-            tracing::warn!(%error, wait_milliseconds = wait.as_millis(), "cannot follow; trying again");
+            let was_refused = std::mem::replace(&mut is_refused, error.is_refusal());
+            if is_refused && was_refused && failures > 1 {
+                tracing::debug!(%error, "still cannot follow");
+            } else {
+                tracing::warn!(%error, wait_milliseconds = wait.as_millis(), "cannot follow; trying again");
+            }
             sleep(wait).await;
         }
     }
@@ -238,6 +245,12 @@ enum FollowError {
     SlowWatch,
     #[error("the server ended the watch: {0}")]
     Ended(String),
+}
+
+impl FollowError {
+    fn is_refusal(&self) -> bool {
+        matches!(self, Self::Kube(kube::Error::Api(status)) if status.code == 403)
+    }
 }
 
 async fn list<S: Source>(
