@@ -21,6 +21,8 @@ pub struct Fleet {
     pub maps: BTreeMap<String, String>,
     /// Clusters, by UID, with the generations that a Shoot was once like, working and healthy.
     pub fitted: BTreeSet<(String, i64)>,
+    /// What the Clusters, by UID, asked for last, and in which generation.
+    pub asked: BTreeMap<String, (i64, Features)>,
 }
 
 /// A Cluster.
@@ -137,7 +139,13 @@ impl Fleet {
     pub fn note_fitted(&mut self) {
         for wish in self.clusters.values() {
             let fits = self.shoots.get(&wish.shoot_name).is_some_and(|stand| stand.fits(wish));
-            if fits {
+            // What is no change to the Shoot, like administrators, needs no other Shoot: whoever reads may see the one from
+            // before, which was well, though it is not at this moment.
+            let before = self.asked.insert(wish.uid.clone(), (wish.generation, wish.asks.clone()));
+            let fitted = before.is_some_and(|(generation, asked)| {
+                asked.is_same_shoot(&wish.asks) && self.fitted.contains(&(wish.uid.clone(), generation))
+            });
+            if fits || fitted {
                 self.fitted.insert((wish.uid.clone(), wish.generation));
             }
         }
@@ -300,11 +308,14 @@ impl Fleet {
 impl Stand {
     /// Whether it is what is asked for, works and is healthy.
     fn fits(&self, wish: &Wish) -> bool {
-        self.stage == Stage::Done
-            && self.healthy
-            && !self.deleting
-            && self.has.pools == wish.asks.pools
-            && self.has.clients == wish.asks.clients
+        self.stage == Stage::Done && self.healthy && !self.deleting && self.has.is_same_shoot(&wish.asks)
+    }
+}
+
+impl Features {
+    /// Whether a Shoot for the one is right for the other.
+    fn is_same_shoot(&self, other: &Self) -> bool {
+        self.pools == other.pools && self.clients == other.clients
     }
 }
 

@@ -208,6 +208,17 @@ fn a_cluster_goes_last_and_is_ready_only_if_its_shoot_was() {
     let ready = Wish { generation: 3, observed: Some(3), ..before.clone() };
     let early = "Cluster k is said to be ready, and its Shoot never was";
     assert_eq!(words(fleet.cluster_write("k", &before, Some(&ready))), early);
+    // Gardener is at work again: what asks for the same is as good as before, and what asks for something else is not.
+    fleet.note_fitted();
+    stand(&mut fleet).stage = Stage::Working;
+    *wish(&mut fleet) = ready.clone();
+    fleet.note_fitted();
+    assert_eq!(words(fleet.cluster_write("k", &before, Some(&ready))), "");
+    let mut other = Wish { generation: 4, observed: Some(4), ..ready };
+    other.asks.clients.insert("c".to_owned());
+    *wish(&mut fleet) = other.clone();
+    fleet.note_fitted();
+    assert_eq!(words(fleet.cluster_write("k", &before, Some(&other))), early);
     fleet.shoots.clear();
     fleet.requests.clear();
     assert_eq!(words(fleet.cluster_write("k", &before, None)), "");
