@@ -55,6 +55,14 @@ impl Draft {
         problems.verdicts().into_iter().for_each(|verdict| self.put(verdict));
     }
 
+    /// What was said is as true of this generation.
+    pub fn still(&mut self, type_: ClusterCondition) {
+        let said = self.status.conditions.iter_mut().find(|condition| condition.type_ == type_.as_str());
+        if let Some(said) = said {
+            said.observed_generation = self.generation;
+        }
+    }
+
     pub fn drop_condition(&mut self, type_: ClusterCondition) {
         self.status.conditions.retain(|condition| condition.type_ != type_.as_str());
     }

@@ -280,7 +280,10 @@ pub(super) fn administrate(view: &View<'_>, mut draft: Draft) -> Decision {
             );
             rest(draft)
         }
-        Looked::Due | Looked::NotYet => rest(draft),
+        Looked::Due | Looked::NotYet => {
+            draft.still(ClusterCondition::AdministratorsApplied);
+            rest(draft)
+        }
     }
 }
 

@@ -429,6 +429,12 @@ fn a_paused_cluster_is_left_alone() {
     world.annotate(annotation::PAUSE, "true");
     world.cluster["metadata"]["generation"] = json!(2);
     world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.xlarge");
+    // Also of another generation: a later look into the cluster has nothing new to say.
+    world.cluster["metadata"]["generation"] = json!(2);
+    let status = world.rest();
+    world.administrators = Some(Ok(()));
+    assert_eq!(world.rest(), status);
+    world.administrators = None;
     let status = world.rest();
     assert!(status.conditions.iter().any(|condition| condition.message.contains("paused")));
     assert_eq!(world.rest(), status);
