@@ -159,6 +159,26 @@ impl Draft {
     }
 }
 
+/// Something is left undone: this generation was not taken note of. Whoever waits for it goes on waiting, nobody is told that
+/// it is ready, and it is done at once when the pause is over, not as part of a rollout.
+pub(super) fn hold_back(view: &View<'_>, status: &mut ClusterStatus) {
+    let before = view.cluster.status.as_ref();
+    let generation = status.observed_generation;
+    status.observed_generation = before.and_then(|before| before.observed_generation);
+    if status.observed_generation == generation || status.phase != Some(ClusterPhase::Ready) {
+        return;
+    }
+    // As it was: a condition that is set twice would change at every look.
+    let type_ = ClusterCondition::ClusterProvisioned.as_str();
+    let said = before.and_then(|before| condition::find(&before.conditions, type_)).cloned();
+    status.conditions.retain(|condition| condition.type_ != type_);
+    status.conditions.extend(said);
+    status.conditions.sort_by(|one, other| one.type_.cmp(&other.type_));
+    let mut draft = Draft { status: std::mem::take(status), generation, now: view.now };
+    draft.not_yet(ClusterPhase::Updating, "Updating", "what is asked for is not brought to the cluster yet");
+    *status = draft.status;
+}
+
 /// Says in the one condition that everybody reads that nothing is done.
 pub(super) fn note_pause(status: &mut ClusterStatus) {
     let type_ = ClusterCondition::ClusterProvisioned.as_str();

@@ -8,10 +8,13 @@ use super::{
     retry,
     whose::{Whose, is_settled, whose},
 };
-use crate::cluster::{
-    Input, Problems, Rendered,
-    applied::{is_applied, stamp},
-    render, shoot_name,
+use crate::{
+    cluster::{
+        Input, Problems, Rendered,
+        applied::{is_applied, stamp},
+        render, shoot_name,
+    },
+    condition,
 };
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
@@ -190,28 +193,41 @@ fn made(
     stamp(&mut wanted);
     let (is_applied, is_forced) =
         (is_applied(&wanted, shoot), is_marked(view.cluster, annotation::RECONCILE));
-    draft.stage(shoot);
+    let is_asked = draft.status.observed_generation
+        != view.cluster.status.as_ref().and_then(|status| status.observed_generation);
+    if is_applied || is_asked || was_brought(view) {
+        draft.stage(shoot);
+    } else {
+        // To be seen while it waits for its turn, or is paused.
+        let message = "what is asked for is brought to the Shoot when its turn comes";
+        draft.not_yet(ClusterPhase::Updating, "Pending", message);
+    }
     draft.oidc(view, &notes, is_applied && reading::stage(shoot) == Stage::Done);
     if let (false, Some(refusal)) = (is_applied, view.refusal) {
         draft.not_yet(ClusterPhase::Failed, "Refused", format!("the garden refuses the change: {refusal}"));
         return rest(draft).after(AFTER_REFUSAL);
     }
     if !is_applied {
-        let is_asked = draft.status.observed_generation
-            != view.cluster.status.as_ref().and_then(|status| status.observed_generation);
         let takes_turn = !is_asked && !is_forced;
         if takes_turn && !view.has_turn {
             return rest(draft).waits_its_turn();
-        }
-        // To be seen only if it is not done: while the Cluster is paused.
-        if is_asked && draft.status.phase == Some(ClusterPhase::Ready) {
-            draft.not_yet(ClusterPhase::Updating, "Updating", "what is asked for is brought to the Shoot");
         }
         let rendered = Rendered { shoot: wanted, authentication, notes };
         let apply = apply(rendered, Some(shoot), binding, takes_turn);
         return rest(draft).step(Step::Update(Box::new(apply)));
     }
     up_to_date(view, draft, shoot)
+}
+
+/// Whether the generation that the status names was brought to the Shoot. Where something stood in the way (the account, the
+/// spec, the garden) it names it all the same, and what is there may be another one's.
+fn was_brought(view: &View<'_>) -> bool {
+    let conditions = view.cluster.status.as_ref().map(|status| status.conditions.as_slice());
+    let type_ = ClusterCondition::ClusterProvisioned.as_str();
+    condition::find(conditions.unwrap_or_default(), type_).is_some_and(|said| {
+        let reasons = ["Ready", "Creating", "Updating", "NoAddress", "Unhealthy", "ShootFailed"];
+        reasons.contains(&said.reason.as_str())
+    })
 }
 
 /// The Shoot is as rendered.
@@ -350,7 +366,7 @@ impl Decision {
         self.waits_for_turn = true;
         let type_ = ClusterCondition::ClusterProvisioned.as_str();
         let condition = self.status.conditions.iter_mut().find(|condition| condition.type_ == type_);
-        if let Some(condition) = condition {
+        if let Some(condition) = condition.filter(|condition| condition.reason != "Pending") {
             condition.message.push_str("; a new configuration is rolled out when its turn comes");
         }
         self

@@ -161,15 +161,10 @@ pub fn decide(view: &View<'_>) -> Decision {
         (Some(_), true) => byoc::decide_ending(view),
     };
     if is_paused(view.cluster) {
-        // What is left undone was not taken note of: whoever waits for this generation goes on waiting.
         if decision.step != Step::Rest {
-            let before = view.cluster.status.as_ref();
-            decision.status.observed_generation = before.and_then(|status| status.observed_generation);
+            draft::hold_back(view, &mut decision.status);
         }
         decision.step = Step::Rest;
-        // What was asked for meanwhile is done at once when the pause is over, and not as part of a rollout.
-        decision.status.observed_generation =
-            view.cluster.status.as_ref().and_then(|status| status.observed_generation);
         draft::note_pause(&mut decision.status);
     }
     decision

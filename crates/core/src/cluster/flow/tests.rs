@@ -85,6 +85,16 @@ impl World {
         self.shoot = Some(shoot);
     }
 
+    /// The Shoot is brought in line, and Gardener is through with it.
+    fn update(&mut self) {
+        let Step::Update(apply) = self.decide().step else { panic!("no update: {:?}", self.decide()) };
+        let mut shoot = apply.shoot;
+        shoot["metadata"]["uid"] = json!("of-the-shoot");
+        shoot["metadata"]["generation"] = json!(2);
+        self.shoot = Some(shoot);
+        self.finish();
+    }
+
     fn finish(&mut self) {
         let shoot = self.shoot.as_mut().unwrap();
         let condition = |type_: &str| {
@@ -419,6 +429,12 @@ fn administrators_are_applied_when_it_is_ready_and_when_they_change() {
     assert_eq!(world.rest().administrators, ["a", "b"]);
     world.administrators = None;
     assert_eq!(world.decide().step, Step::Rest);
+    // Also of another generation: a later look into the cluster has nothing new to say.
+    world.cluster["metadata"]["generation"] = json!(2);
+    let status = world.rest();
+    world.administrators = Some(Ok(()));
+    assert_eq!(world.rest(), status);
+    world.administrators = None;
     world.cluster["spec"]["administrators"] = json!([]);
     assert_eq!(world.decide().step, Step::Administrate(Vec::new()));
 }
@@ -429,19 +445,54 @@ fn a_paused_cluster_is_left_alone() {
     world.annotate(annotation::PAUSE, "true");
     world.cluster["metadata"]["generation"] = json!(2);
     world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.xlarge");
-    // Also of another generation: a later look into the cluster has nothing new to say.
-    world.cluster["metadata"]["generation"] = json!(2);
-    let status = world.rest();
-    world.administrators = Some(Ok(()));
-    assert_eq!(world.rest(), status);
-    world.administrators = None;
     let status = world.rest();
     assert!(status.conditions.iter().any(|condition| condition.message.contains("paused")));
-    assert_eq!(world.rest(), status);
+    assert_eq!(status.phase, Some(ClusterPhase::Updating));
+    world.now = "2026-01-02T00:00:00Z".parse().unwrap();
+    assert_eq!(world.rest(), status, "a second look writes nothing");
     // What was asked for meanwhile need not wait for a turn.
     world.has_turn = false;
     world.annotate(annotation::PAUSE, "false");
     assert!(matches!(world.decide().step, Step::Update(_)));
+}
+
+/// The Shoot was written, and the status not yet, when the pause began.
+#[test]
+fn a_pause_says_ready_of_the_generation_that_the_shoot_is_like() {
+    let mut world = World::ready();
+    world.cluster["metadata"]["generation"] = json!(2);
+    world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.xlarge");
+    world.update();
+    world.annotate(annotation::PAUSE, "true");
+    assert_eq!(world.rest().observed_generation, Some(2));
+    // Part of what is asked for is left undone, and the Shoot is not what generation 2 asks for either.
+    world.cluster["metadata"]["generation"] = json!(4);
+    world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.large");
+    world.cluster["spec"]["administrators"] = json!(["a"]);
+    world.annotate(annotation::PAUSE, "false");
+    world.update();
+    world.annotate(annotation::PAUSE, "true");
+    let status = world.rest();
+    assert_eq!((status.phase, status.observed_generation), (Some(ClusterPhase::Updating), Some(2)));
+}
+
+/// Its status names the generation already, from when the account was in the way.
+#[test]
+fn what_was_never_brought_to_a_shoot_is_not_ready_while_it_waits_for_its_turn() {
+    let mut world = World::ready();
+    world.cluster["metadata"]["generation"] = json!(2);
+    world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.xlarge");
+    world.request.as_mut().unwrap()["status"]["gardenerSecretName"] = json!("account-2");
+    assert_eq!(provisioned(&world.rest()).1, "OtherAccount");
+    world.request.as_mut().unwrap()["status"]["gardenerSecretName"] = json!("account-1");
+    world.has_turn = false;
+    let status = world.rest();
+    assert_eq!((status.phase, provisioned(&status).1), (Some(ClusterPhase::Updating), "Pending"));
+    world.now = "2026-01-02T00:00:00Z".parse().unwrap();
+    assert_eq!(world.rest(), status, "a second look writes nothing");
+    world.has_turn = true;
+    world.update();
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Ready));
 }
 
 #[test]
@@ -496,6 +547,10 @@ fn news_are_told_once() {
     let ready = world.rest();
     assert_eq!(reasons(&created, &ready), ["ShootReady"]);
     assert!(reasons(&ready, &ready).is_empty());
+    let adopt = [(annotation::ADOPT_SHOOT.to_owned(), created.shoot_uid.clone().unwrap())];
+    cluster.metadata.annotations = Some(adopt.into());
+    cluster.status = Some(before);
+    assert_eq!(news(&cluster, &created)[0].reason, "ShootAdopted");
 }
 
 #[test]
@@ -515,7 +570,3 @@ fn a_cluster_in_another_account_says_so_once() {
     world.now = "2026-01-02T00:00:00Z".parse().unwrap();
     assert_eq!(world.rest(), status, "a second look writes nothing");
 }
-    let adopt = [(annotation::ADOPT_SHOOT.to_owned(), created.shoot_uid.clone().unwrap())];
-    cluster.metadata.annotations = Some(adopt.into());
-    cluster.status = Some(before);
-    assert_eq!(news(&cluster, &created)[0].reason, "ShootAdopted");
