@@ -181,6 +181,8 @@ fn the_finalizer_comes_before_anything_else() {
     let mut world = World::new();
     world.cluster["metadata"]["finalizers"] = json!([]);
     assert_eq!(world.decide().step, Step::Hold);
+    world.annotate(annotation::PAUSE, "true");
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Pending));
 }
 
 #[test]
