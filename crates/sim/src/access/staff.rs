@@ -104,7 +104,7 @@ impl Service<Request<Body>> for Bearer {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let Self { world, replica, uid, token } = self.clone();
         Box::pin(async move {
-            let (harm, latency) = world.begin(replica, TRIAL, Kind::Read);
+            let (harm, latency) = world.begin(replica, TRIAL, "any", Kind::Read);
             world.tried(TRIAL, "any", harm);
             sleep(Duration::from_millis(latency)).await;
             match harm {

@@ -31,8 +31,10 @@ pub(crate) const OPERATIONS: [Operation; 36] = [
     operation("cluster lease", Sort::Write, ANY),
     operation("admin kubeconfig", Sort::Read, ANY),
     operation("look for grants", Sort::Read, ANY),
-    operation("read grant", Sort::Read, ANY),
-    operation("read shoot", Sort::Read, STAGE_OR_NONE),
+    // Only where a grant of our name has no label of ours.
+    operation("read grant", Sort::Unplayed("nobody takes labels off what is inside a Shoot"), ANY),
+    // How far Gardener is plays no part.
+    operation("read shoot", Sort::Read, &["none", "there"]),
     operation("read account", Sort::Read, ANY),
     operation("read own request", Sort::Read, ANY),
     operation("read cluster", Sort::Read, ANY),
@@ -48,6 +50,3 @@ pub(crate) const OPERATIONS: [Operation; 36] = [
     operation("watch own shoots", Sort::Watch, ANY),
     operation("watch profiles", Sort::Watch, ANY),
 ];
-
-/// The same, or there is none.
-const STAGE_OR_NONE: &[&str] = &["none", "working", "done", "given up"];

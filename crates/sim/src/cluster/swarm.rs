@@ -152,9 +152,9 @@ const CHANGES: [Change; 15] = [
 ];
 
 fn meddle(cluster: String, dice: &mut Dice) -> Option<Deed> {
-    Some(match dice.below(12) {
+    Some(match dice.below(14) {
         0 | 1 => Deed::Raze { cluster },
-        2 => Deed::Vanish { cluster },
+        2 | 12 | 13 => Deed::Vanish { cluster },
         3 | 4 => Deed::Swap { cluster },
         5 => Deed::Tamper { cluster },
         6 => Deed::Recall { cluster },

@@ -107,6 +107,8 @@ pub(crate) enum Sort {
     Write,
     LedgerRead,
     LedgerWrite,
+    /// Nobody gets there in any play, for this reason.
+    Unplayed(&'static str),
 }
 
 impl Sort {
@@ -114,6 +116,7 @@ impl Sort {
     fn why_not(self, fault: &str) -> Option<&'static str> {
         use Sort::{LedgerRead, LedgerWrite, List, Read, Watch, Write};
         match (self, fault) {
+            (Sort::Unplayed(why), _) => Some(why),
             (Watch, "delay") => Some("a watch that is late is one that stalls"),
             (Watch, "lost answer") => Some("the answer to a watch has no end: it is dropped"),
             (Watch, "stale") => Some("a watch goes on where its list ended"),

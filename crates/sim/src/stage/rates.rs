@@ -42,14 +42,15 @@ impl Rates {
         &self,
         seed: u64,
         replica: usize,
-        operation: &str,
+        (operation, state): (&str, &str),
         number: u64,
         kind: Kind,
     ) -> Option<Harm> {
         let who = replica.to_string();
         let mut dice = dice_for(seed, &["harm", &who, operation], number);
         let possible = self.possible(kind, &mut dice);
-        if SELDOM.contains(&operation) && dice.happens(500) {
+        let is_seldom = SELDOM.contains(&operation) || SELDOM_IN.contains(&(operation, state));
+        if is_seldom && dice.happens(500) {
             let place = usize::try_from(dice.below(possible.len() as u64)).unwrap_or_default();
             return possible.get(place).map(|(_, harm)| *harm);
         }
@@ -95,8 +96,27 @@ impl Rates {
 
 /// What is seldom done goes wrong often, in some way that things go wrong in its run: else it would take ten times the seeds to
 /// see each of them once.
-const SELDOM: [&str; 8] =
-    ["assign", "way to assign", "deny", "lift", "lose", "way to lose", "quarantine", "read request"];
+const SELDOM: [&str; 9] = [
+    "assign",
+    "way to assign",
+    "deny",
+    "lift",
+    "lose",
+    "way to lose",
+    "quarantine",
+    "read request",
+    "revoke",
+];
+
+/// What is seldom done in one of its states.
+const SELDOM_IN: [(&str, &str); 6] = [
+    ("create shoot", "again"),
+    ("update shoot", "given up"),
+    ("confirm deletion", "given up"),
+    ("delete shoot", "given up"),
+    ("cluster status", "Unhealthy"),
+    ("retry", "given up"),
+];
 
 fn refusal(dice: &mut Dice) -> u16 {
     dice.pick(&[409, 429, 500, 503, 504]).unwrap_or(500)

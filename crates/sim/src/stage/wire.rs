@@ -88,8 +88,9 @@ impl Wire {
         let Self { world, server, side, role, replica, shoot } = self;
         let call = Call::read_as(role, side, request.method(), request.uri(), request.body());
         let kind = kind_of(&call);
-        let (harm, latency) = world.begin(replica, call.operation, kind);
-        world.tried(call.operation, state_of(&world, &call), harm);
+        let state = state_of(&world, &call);
+        let (harm, latency) = world.begin(replica, call.operation, state, kind);
+        world.tried(call.operation, state, harm);
         if call.is_write() && String::from_utf8_lossy(request.body()).contains(CREDENTIAL) {
             world.found(vec![Violation::Untold(format!("a credential is sent to {}", call.path))]);
         }
@@ -226,7 +227,7 @@ impl Weather for Sky {
     fn before(&self, operation: &'static str) -> Option<Wait<Result<(), LedgerError>>> {
         let (world, replica) = (self.world.clone(), self.replica);
         let way = way_of(operation);
-        let (harm, latency) = world.begin(replica, way, Kind::LedgerWay);
+        let (harm, latency) = world.begin(replica, way, "any", Kind::LedgerWay);
         if way == operation {
             world.tried("read ledger", "any", harm);
         } else if harm.is_some() {
@@ -258,7 +259,7 @@ impl Weather for Sky {
         if world.is_crashed(*replica) {
             return Fate::HangBefore;
         }
-        let (harm, _) = world.begin(*replica, operation, Kind::Commit);
+        let (harm, _) = world.begin(*replica, operation, "any", Kind::Commit);
         world.tried(operation, pressure(world), harm);
         world.tell(|| format!("operator {replica} ledger {operation} {}", super::coverage::word(harm)));
         match harm {

@@ -253,7 +253,13 @@ impl World {
     }
 
     /// An operator is about to do something: what goes wrong with it, and how long it takes anyway.
-    pub(crate) fn begin(&self, replica: usize, operation: &'static str, kind: Kind) -> (Option<Harm>, u64) {
+    pub(crate) fn begin(
+        &self,
+        replica: usize,
+        operation: &'static str,
+        during: &'static str,
+        kind: Kind,
+    ) -> (Option<Harm>, u64) {
         let seed = self.options.seed;
         let mut state = self.state();
         state.calls += 1;
@@ -279,7 +285,7 @@ impl World {
         }
         let spot = Spot { replica, operation: operation.to_owned(), number };
         let harm = match &state.faults {
-            Faults::Drawn(rates) => rates.harm(seed, replica, operation, number, kind),
+            Faults::Drawn(rates) => rates.harm(seed, replica, (operation, during), number, kind),
             Faults::Listed(listed) => listed.get(&spot).copied().or_else(|| {
                 let spot = Spot { replica: 2, operation: "write".to_owned(), number: write? };
                 listed.get(&spot).copied()
