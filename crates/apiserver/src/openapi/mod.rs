@@ -3,6 +3,7 @@
 mod paths;
 pub(crate) mod protobuf;
 mod second;
+mod shape;
 mod types;
 
 use crate::{
@@ -129,7 +130,8 @@ fn schema(resource: &Resource) -> Value {
 fn custom(resource: &Resource) -> Value {
     let mut schema = match &resource.openapi {
         Some(schema) if schema.is_object() => (**schema).clone(),
-        _ => json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true }),
+        Some(_) => json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true }),
+        None => shape::of(&resource.schema),
     };
     if resource.nature == Nature::Custom {
         add_common_fields(&mut schema);

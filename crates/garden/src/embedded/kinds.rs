@@ -1,10 +1,10 @@
 //! The kinds that a garden serves beside those of Kubernetes.
 
-use super::fields::{Fields, FieldsError};
-use allotment_apiserver::{
-    resource::{Nature, Resource, Typed},
-    table::{Column, Source},
+use super::{
+    columns,
+    fields::{Fields, FieldsError},
 };
+use allotment_apiserver::resource::{Nature, Resource, Typed};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -21,60 +21,15 @@ struct Row {
     namespaced: bool,
     status: bool,
     selectable: &'static [&'static str],
-    /// Heading, where it comes from, and whether only `-o wide` shows it.
-    columns: &'static [(&'static str, &'static str, bool)],
 }
 
 const fn row(kind: &'static str, plural: &'static str) -> Row {
-    Row {
-        kind,
-        plural,
-        short: &[],
-        category: None,
-        namespaced: false,
-        status: false,
-        selectable: &[],
-        columns: &[],
-    }
+    Row { kind, plural, short: &[], category: None, namespaced: false, status: false, selectable: &[] }
 }
 
-const SHOOT_COLUMNS: &[(&str, &str, bool)] = &[
-    ("CloudProfile", ".spec.cloudProfile.name", false),
-    ("Provider", ".spec.provider.type", false),
-    ("Region", ".spec.region", false),
-    ("Seed", ".spec.seedName", true),
-    ("K8S Version", ".spec.kubernetes.version", false),
-    ("Last Operation", ".status.lastOperation.state", false),
-    ("Status", ".metadata.labels.shoot\\.gardener\\.cloud/status", false),
-    ("Purpose", ".spec.purpose", true),
-    ("Gardener Version", ".status.gardener.version", true),
-];
-const PROJECT_COLUMNS: &[(&str, &str, bool)] = &[
-    ("Namespace", ".spec.namespace", false),
-    ("Status", ".status.phase", false),
-    ("Owner", ".spec.owner.name", false),
-    ("Creator", ".spec.createdBy.name", false),
-];
-const BINDING_COLUMNS: &[(&str, &str, bool)] = &[
-    ("Provider", ".provider.type", false),
-    ("APIVersion", ".credentialsRef.apiVersion", false),
-    ("Kind", ".credentialsRef.kind", false),
-    ("Name", ".credentialsRef.name", false),
-];
-
 const ROWS: [Row; 7] = [
-    Row {
-        status: true,
-        selectable: &[".spec.namespace"],
-        columns: PROJECT_COLUMNS,
-        ..row("Project", "projects")
-    },
-    Row {
-        short: &["cprofile", "cpfl"],
-        status: true,
-        columns: &[("Provider", ".spec.type", false)],
-        ..row("CloudProfile", "cloudprofiles")
-    },
+    Row { status: true, selectable: &[".spec.namespace"], ..row("Project", "projects") },
+    Row { short: &["cprofile", "cpfl"], status: true, ..row("CloudProfile", "cloudprofiles") },
     Row {
         short: &["ctrlreg"],
         category: Some("all"),
@@ -84,7 +39,6 @@ const ROWS: [Row; 7] = [
         namespaced: true,
         status: true,
         category: Some("all"),
-        columns: SHOOT_COLUMNS,
         selectable: &[".spec.seedName", ".spec.cloudProfileName", ".status.seedName"],
         ..row("Shoot", "shoots")
     },
@@ -95,12 +49,7 @@ const ROWS: [Row; 7] = [
         selectable: &[".type"],
         ..row("InternalSecret", "internalsecrets")
     },
-    Row {
-        short: &["cb"],
-        namespaced: true,
-        columns: BINDING_COLUMNS,
-        ..row("CredentialsBinding", "credentialsbindings")
-    },
+    Row { short: &["cb"], namespaced: true, ..row("CredentialsBinding", "credentialsbindings") },
 ];
 
 /// The kinds.
@@ -129,7 +78,7 @@ fn resource(row: &Row, fields: &Fields) -> Result<Resource, FieldsError> {
         schema: Arc::new(fields.schema(row.kind)?),
         rules: None,
         selectable_fields: own(row.selectable),
-        columns: columns(row),
+        columns: columns::of(row.kind),
         openapi: None,
         nature: Nature::Custom,
         defined: None,
@@ -156,20 +105,4 @@ fn typed(kind: &str) -> Typed {
     let unconditional_updates =
         matches!(kind, "Project" | "CloudProfile" | "SecretBinding" | "InternalSecret");
     Typed { zero, unconditional_updates }
-}
-
-fn columns(row: &Row) -> Vec<Column> {
-    let own = row.columns.iter().map(column);
-    std::iter::once(Column::of_name()).chain(own).chain([Column::of_age()]).collect()
-}
-
-fn column((name, path, wide): &(&str, &str, bool)) -> Column {
-    Column {
-        name: (*name).to_owned(),
-        type_: "string".to_owned(),
-        format: String::new(),
-        description: String::new(),
-        priority: i64::from(*wide),
-        source: Source::Path((*path).to_owned()),
-    }
 }

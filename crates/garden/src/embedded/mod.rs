@@ -11,6 +11,7 @@
 //! | `json`, `refusals` | reading objects, and saying no |
 
 mod bindings;
+mod columns;
 mod facts;
 mod fields;
 mod garden;

@@ -33,6 +33,7 @@ fn scenes() -> Vec<Scene> {
         ("custom", include_str!("scenes/custom.txt")),
         ("discovery", include_str!("scenes/discovery.txt")),
         ("explaining", include_str!("scenes/explaining.txt")),
+        ("garden", include_str!("scenes/garden.txt")),
         ("getting", include_str!("scenes/getting.txt")),
         ("making", include_str!("scenes/making.txt")),
         ("waiting", include_str!("scenes/waiting.txt")),

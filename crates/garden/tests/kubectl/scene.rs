@@ -21,6 +21,11 @@ pub struct Step {
 const INDENT: &str = "    ";
 
 impl Scene {
+    /// Whether it is played in a garden, and not on a control plane.
+    pub fn in_garden(&self) -> bool {
+        self.name == "garden"
+    }
+
     pub fn read(name: &'static str, text: &str) -> Self {
         let mut steps: Vec<Step> = Vec::new();
         let mut differs = None;

@@ -70,10 +70,19 @@ impl Stage {
             Err(Absent::Skip(why)) => return Ok(Completion::ignored_with(why)),
             Err(Absent::Broken(why)) => return Err(Failed::from(why)),
         };
-        let namespace = format!("{}-{}", scene.name, self.run);
+        // The name of a project has at most ten characters.
+        let namespace = match scene.in_garden() {
+            true => format!("k{}", self.run),
+            false => format!("{}-{}", scene.name, self.run),
+        };
         let kubectl = &servers.real.landscape.kubectl;
-        let perform =
-            |landscape: &Landscape| perform(scene, kubectl, &landscape.control_plane_kubeconfig, &namespace);
+        let perform = |landscape: &Landscape| {
+            let kubeconfig = match scene.in_garden() {
+                true => &landscape.garden_kubeconfig,
+                false => &landscape.control_plane_kubeconfig,
+            };
+            perform(scene, kubectl, kubeconfig, &namespace)
+        };
         let (real, embedded) = thread::scope(|scope| {
             let real = scope.spawn(|| perform(&servers.real.landscape));
             let embedded = perform(&servers.embedded.landscape);
