@@ -39,7 +39,8 @@ impl Inner {
                 self.patch_request(scene, json!({ "finalizers": finalizers })).await?;
             }
             Step::Record => {
-                if self.has(Planted::TokenWrittenDownLater) {
+                let asks = decision.status.tokens.iter().any(|token| token.state == TokenState::Asked);
+                if asks && self.has(Planted::TokenWrittenDownLater) {
                     let mut request = (*scene.request).clone();
                     request.status = Some(decision.status.clone());
                     scene.request = request.into();
@@ -225,7 +226,22 @@ impl Inner {
             }
             self.is_refused(scene, &reached).await
         };
-        Ok(withdrawn.await)
+        Ok(match withdrawn.await {
+            // What leads into a Shoot is kept for some minutes, and with one that is gone there is nothing left to be done.
+            Err(trouble @ TargetTrouble::Unreachable { .. }) => match self.confirm(scene).await {
+                Err(gone @ (TargetTrouble::NoShoot { .. } | TargetTrouble::OtherShoot { .. })) => Err(gone),
+                _ => Err(trouble),
+            },
+            withdrawn => withdrawn,
+        })
+    }
+
+    /// Asks the garden whether the cluster is still there.
+    async fn confirm(&self, scene: &Scene) -> Result<(), TargetTrouble> {
+        match &scene.reached {
+            Some(reached) => self.targets.confirm(&reached.key).await,
+            None => Ok(()),
+        }
     }
 
     /// What was taken out of the cluster, and may still be believed there.

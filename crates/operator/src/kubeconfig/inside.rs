@@ -155,7 +155,7 @@ pub(super) async fn is_refused(
     let error = call(what, client.list_core_api_versions()).await.err();
     match error {
         Some(error) if error.code() == Some(401) => Ok(true),
-        Some(error) if error.code() != Some(403) => Err(error.into()),
+        Some(error) if error.code() != Some(403) => Err(reached.trouble(error)),
         // It knows who asks: that it does not like what is asked is another matter.
         _ if ended.since.elapsed() < REFUSED => Ok(false),
         _ => {

@@ -70,12 +70,18 @@ async fn of_shoot(parts: &Parts, key: &Key, name: &str, uid: &str) -> Result<Fet
     let given = kubeconfig::read(&text)
         .map_err(|refusal| TargetTrouble::Refused { target: key.to_string(), refusal })?;
     // Gardener issues it by name. That it was for this Shoot is sure only if that is there afterwards.
+    confirm(parts, name, uid).await?;
+    Ok(Fetched { given, ends: Some(issued.status.expiration_timestamp.0), version: None })
+}
+
+/// Whether a Shoot is there, and is the one that is meant.
+pub(super) async fn confirm(parts: &Parts, name: &str, uid: &str) -> Result<(), TargetTrouble> {
     let shoots = Api::<Shoot>::namespaced(parts.garden.clone(), &parts.garden_namespace);
     let shoot = call(|| format!("read Shoot {name}"), shoots.get_metadata_opt(name)).await?;
     match shoot.and_then(|shoot| shoot.metadata.uid) {
         None => Err(TargetTrouble::NoShoot { shoot: name.to_owned() }),
         Some(found) if found != uid => Err(TargetTrouble::OtherShoot { shoot: name.to_owned() }),
-        Some(_) => Ok(Fetched { given, ends: Some(issued.status.expiration_timestamp.0), version: None }),
+        Some(_) => Ok(()),
     }
 }
 

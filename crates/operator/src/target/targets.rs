@@ -5,7 +5,7 @@
 
 use super::{
     Connect, Key, Reached, TargetTrouble,
-    fetch::{Fetched, Version, fetch},
+    fetch::{Fetched, Version, confirm, fetch},
 };
 use crate::{metrics::Metrics, runtime::clock::Clock};
 use allotment_core::access::kubeconfig::{Credentials, Given};
@@ -116,6 +116,15 @@ impl Targets {
             target: reached.key.to_string(),
             because: error.to_string(),
         })
+    }
+
+    /// Asks the garden whether a cluster is still there that does not answer. It costs no credentials; of one that a user brought, nobody
+    /// knows.
+    pub async fn confirm(&self, key: &Key) -> Result<(), TargetTrouble> {
+        match key {
+            Key::Shoot { name, uid } => confirm(&self.0.parts, name, uid).await,
+            Key::Byoc { .. } => Ok(()),
+        }
     }
 
     /// Forgets how a cluster was reached. The next who reaches for it fetches anew.
