@@ -62,7 +62,7 @@ impl Server {
     }
 
     /// The CA bundle that clients inside the cluster get, as `kube-root-ca.crt` in every namespace made from now on.
-    pub fn set_root_ca(&mut self, bundle: &str) {
+    pub(crate) fn set_root_ca(&mut self, bundle: &str) {
         self.root_ca = bundle.to_owned();
     }
 }

@@ -42,7 +42,7 @@ enum Chore {
 }
 
 /// What is to be done, and who depends on whom.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Chores {
     queue: VecDeque<Chore>,
     queued: BTreeSet<Chore>,
@@ -67,11 +67,6 @@ impl Chores {
 }
 
 impl Server {
-    /// Whether there is something to do.
-    pub fn has_chores(&self) -> bool {
-        !self.chores.queue.is_empty()
-    }
-
     /// Does one chore, and says whether there was one.
     pub fn do_chore(&mut self, now: Timestamp) -> bool {
         let Some(chore) = self.chores.pop() else { return false };

@@ -84,7 +84,7 @@ impl ApiError {
     }
 
     /// 404: there is no such path.
-    pub fn no_such_path() -> Self {
+    pub(crate) fn no_such_path() -> Self {
         let mut error =
             Self::new(404, "NotFound", "the server could not find the requested resource".to_owned());
         error.details = Some(Box::default());
@@ -92,7 +92,7 @@ impl ApiError {
     }
 
     /// 404: no part of the server answers for such paths, so there is no `Status` either.
-    pub fn page_not_found() -> Self {
+    pub(crate) fn page_not_found() -> Self {
         Self::new(404, "", "404 page not found\n".to_owned())
     }
 
@@ -107,7 +107,7 @@ impl ApiError {
     }
 
     /// 409: there is one already, although the name was to be generated.
-    pub fn no_name_left(what: GroupResource<'_>, name: &str) -> Self {
+    pub(crate) fn no_name_left(what: GroupResource<'_>, name: &str) -> Self {
         let mut error = Self::already_exists(what, name);
         error.message += ", the server was not able to generate a unique name for the object";
         if let Some(details) = &mut error.details {
@@ -130,12 +130,12 @@ impl ApiError {
     }
 
     /// 406: nothing is served in a form that the client takes.
-    pub fn not_acceptable(message: impl Into<String>) -> Self {
+    pub(crate) fn not_acceptable(message: impl Into<String>) -> Self {
         Self::new(406, "NotAcceptable", message.into())
     }
 
     /// 409: fields belong to other managers.
-    pub fn apply_conflict(causes: Vec<Cause>, message: String) -> Self {
+    pub(crate) fn apply_conflict(causes: Vec<Cause>, message: String) -> Self {
         let mut error = Self::new(409, "Conflict", message);
         error.details = Some(Box::new(Details { causes, ..Details::default() }));
         error
@@ -192,7 +192,7 @@ impl ApiError {
     }
 
     /// 405: nobody does that here.
-    pub fn no_such_method() -> Self {
+    pub(crate) fn no_such_method() -> Self {
         let message = "the server does not allow this method on the requested resource".to_owned();
         let mut error = Self::new(405, "MethodNotAllowed", message);
         error.details = Some(Box::default());
@@ -206,17 +206,17 @@ impl ApiError {
     }
 
     /// 410: the history does not go back that far.
-    pub fn expired(message: impl Into<String>) -> Self {
+    pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message.into())
     }
 
     /// 413: more than a server takes.
-    pub fn too_large(message: impl fmt::Display) -> Self {
+    pub(crate) fn too_large(message: impl fmt::Display) -> Self {
         Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: {message}"))
     }
 
     /// 415: in a form that is not understood.
-    pub fn unsupported_media_type(message: impl Into<String>) -> Self {
+    pub(crate) fn unsupported_media_type(message: impl Into<String>) -> Self {
         Self::new(415, "UnsupportedMediaType", message.into())
     }
 

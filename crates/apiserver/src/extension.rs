@@ -1,16 +1,87 @@
-//! What a kind of server has beyond Kubernetes itself: more kinds, checks and subresources. A garden is one.
+//! What a kind of server has beyond Kubernetes itself: more kinds, checks and subresources. An aggregated API server, or
+//! admission, is one.
+//!
+//! ```
+//! use allotment_apiserver::{ApiError, ApiServer, User};
+//! use allotment_apiserver::extension::{Extension, Objects, Resource, SubresourceRequest, Write};
+//! use kube::{Api, Client, api::PostParams, core::{ApiResource, DynamicObject}};
+//! use serde_json::{Value, from_value, json};
+//!
+//! struct Library;
+//!
+//! impl Extension for Library {
+//!     fn resources(&self) -> Vec<Resource> {
+//!         let schema = json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": {
+//!             "pages": { "type": "integer", "minimum": 1 },
+//!         } } } });
+//!         Resource::new("library.example.com", "v1", "Book", "books", &schema).into_iter().collect()
+//!     }
+//!
+//!     // It sees writes of every kind, and the other objects.
+//!     fn admit(&self, write: &mut Write<'_>, objects: &Objects<'_>) -> Result<(), ApiError> {
+//!         if write.resource.kind != "Book" || write.verb != "create" {
+//!             return Ok(());
+//!         }
+//!         let shelf = write.new["metadata"]["namespace"].as_str().unwrap_or_default();
+//!         match objects.list("library.example.com", "books", Some(shelf)).len() {
+//!             0 => Ok(()),
+//!             _ => Err(ApiError::forbidden(write.resource.group_resource(), "", "the shelf is full")),
+//!         }
+//!     }
+//!
+//!     // `kubectl get --raw …/books/first/summary`
+//!     fn subresource(
+//!         &self,
+//!         request: &SubresourceRequest<'_>,
+//!         _: &Objects<'_>,
+//!     ) -> Option<Result<Value, ApiError>> {
+//!         (request.subresource == "summary").then(|| Ok(json!({ "title": request.name })))
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = ApiServer::new();
+//! server.with_server(|server| server.extend(Box::new(Library)));
+//!
+//! let client = Client::new(server.service(User::new("me", ["system:masters"])), "default");
+//! let (api_version, kind) = ("library.example.com/v1", "Book");
+//! let resource = ApiResource {
+//!     group: "library.example.com".into(), version: "v1".into(), api_version: api_version.into(),
+//!     kind: kind.into(), plural: "books".into(),
+//! };
+//! let books = Api::<DynamicObject>::default_namespaced_with(client.clone(), &resource);
+//! let book = |name: &str| from_value(json!({
+//!     "apiVersion": api_version, "kind": kind, "metadata": { "name": name }, "spec": { "pages": 100 },
+//! }));
+//! books.create(&PostParams::default(), &book("first")?).await?;
+//! let refused = books.create(&PostParams::default(), &book("second")?).await.unwrap_err();
+//! assert!(refused.to_string().contains("the shelf is full"), "{refused}");
+//!
+//! let path = "/apis/library.example.com/v1/namespaces/default/books/first/summary";
+//! let summary: Value = client.request(http::Request::get(path).body(Vec::new())?).await?;
+//! assert_eq!(summary, json!({ "title": "first" }));
+//! # Ok(())
+//! # }
+//! ```
 
 use crate::{
     auth::{User, rbac::Attributes},
     encode,
     error::{ApiError, FieldError},
     kinds, meta,
-    resource::{Resource, StorageKey},
+    resource::StorageKey,
+    schema,
     server::{Call, Server},
     store::Key,
 };
 use jiff::Timestamp;
 use serde_json::Value;
+
+pub use crate::{
+    resource::{Resource, Typed},
+    table::{Column, Source},
+};
 
 /// More kinds, with their checks and subresources.
 pub trait Extension: Send {
@@ -78,6 +149,12 @@ impl Write<'_> {
     pub fn metadata_errors(&self) -> Vec<FieldError> {
         meta::validate(self.new, self.resource)
     }
+
+    /// What the schema of the kind has against the object. The server looks by itself after [`Extension::admit`]; an extension
+    /// that says it in other words, or earlier, asks here.
+    pub fn schema_errors(&self) -> Vec<FieldError> {
+        schema::validate(&self.resource.schema, self.new, None)
+    }
 }
 
 /// A subresource as discovery shows it.
@@ -143,9 +220,9 @@ impl Objects<'_> {
 
 impl Server {
     /// What is told to whoever writes an object.
-    pub(crate) fn warnings(&self, object: &Value, resource: &Resource) -> Vec<String> {
+    pub(crate) fn warnings(&self, old: Option<&Value>, object: &Value, resource: &Resource) -> Vec<String> {
         let own = self.extensions.iter().flat_map(|extension| extension.warnings(resource, object));
-        kinds::warnings(object, resource).into_iter().chain(own).collect()
+        kinds::warnings(old, object, resource).into_iter().chain(own).collect()
     }
 
     /// Lets the extensions see a deletion of many objects.

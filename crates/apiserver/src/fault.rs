@@ -2,6 +2,29 @@
 //!
 //! A [`FaultyService`] stands between a client and an [`ApiServer`]. For each call it asks a [`FaultPlan`] what happens to
 //! it. [`Dice`] is a plan that draws from one seed, so that a run can be repeated exactly.
+//!
+//! ```
+//! use allotment_apiserver::{ApiServer, User, fault::{CallInfo, Fault}};
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube::{Api, Client, api::PostParams};
+//! use std::{sync::{Arc, Mutex}, time::Duration};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = ApiServer::new();
+//! // Every write happens, and nobody is told.
+//! let plan = |call: &CallInfo| if call.is_write() { Fault::LoseAnswer } else { Fault::None };
+//! let me = User::new("me", ["system:masters"]);
+//! let service = server.faulty_service(me, Arc::new(Mutex::new(plan)), Duration::from_millis(1));
+//! let maps = Api::<ConfigMap>::default_namespaced(Client::new(service, "default"));
+//!
+//! let mut map = ConfigMap::default();
+//! map.metadata.name = Some("lost".to_owned());
+//! assert!(maps.create(&PostParams::default(), &map).await.is_err());
+//! assert!(maps.get("lost").await.is_ok());
+//! # Ok(())
+//! # }
+//! ```
 
 use crate::{
     auth::User,

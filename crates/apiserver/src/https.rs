@@ -1,10 +1,26 @@
 //! The server over HTTPS, on loopback: for kubectl, and for clients that bring a kubeconfig.
+//!
+//! ```
+//! use allotment_apiserver::ApiServer;
+//! use kube::{Client, Config, config::{KubeConfigOptions, Kubeconfig}};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let local = ApiServer::new().serve_locally(0, None).await?;
+//! // As JSON, which is YAML: written to a file, it is for kubectl.
+//! let kubeconfig: Kubeconfig = serde_json::from_value(local.admin_kubeconfig.clone())?;
+//! let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+//! let version = Client::try_from(config)?.apiserver_version().await?;
+//! assert_eq!(version.major, "1");
+//! # Ok(())
+//! # }
+//! ```
 
 use crate::{
     auth::{
         MASTERS, User,
         certificate::{CertificateAuthority, CertificateError, KeyKind, ServerName, server_config},
-        kubeconfig::{Credentials, kubeconfig},
+        kubeconfig::kubeconfig,
     },
     error::ApiError,
     server::Answer,
@@ -34,7 +50,7 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 const READ_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Finds out who shows a client certificate, given in DER; nobody, if it is not good.
-pub type Identify = Arc<dyn Fn(&[u8]) -> Option<User> + Send + Sync>;
+type Identify = Arc<dyn Fn(&[u8]) -> Option<User> + Send + Sync>;
 
 /// A server that listens. It ends, with all its connections, when this is dropped.
 #[derive(Debug)]
@@ -63,12 +79,7 @@ impl Drop for Listening {
 
 impl ApiServer {
     /// Listens on a loopback port: a free one if `port` is 0.
-    pub async fn listen(
-        &self,
-        port: u16,
-        tls: Arc<ServerConfig>,
-        identify: Identify,
-    ) -> io::Result<Listening> {
+    async fn listen(&self, port: u16, tls: Arc<ServerConfig>, identify: Identify) -> io::Result<Listening> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;
         let address = listener.local_addr()?;
         let task = tokio::spawn(accept(self.clone(), listener, TlsAcceptor::from(tls), identify));
@@ -149,8 +160,8 @@ impl std::error::Error for LocalError {}
 const LIFE: SignedDuration = SignedDuration::from_hours(24 * 365 * 10);
 
 impl ApiServer {
-    /// Listens on loopback: if `port` is 0, on a free one, or on that of the last time if the server remembers. `clients` signs those of clients; a new
-    /// authority if there is none yet.
+    /// Listens on loopback: if `port` is 0, on a free one, or on that of the last time if the server remembers. `clients`
+    /// signs the certificates of clients; without it, an authority is made, or read if the server remembers.
     pub async fn serve_locally(
         &self,
         port: u16,
@@ -188,9 +199,7 @@ impl ApiServer {
         let listening = self.listen_again(port, folder.as_deref(), tls, identify).await?;
         let serving_ca_pem = serving.certificate_pem();
         self.with_server(|server| server.set_root_ca(&serving_ca_pem));
-        let credentials =
-            Credentials::Certificate { certificate_pem: admin.certificate_pem(), key_pem: admin.key_pem() };
-        let admin_kubeconfig = kubeconfig(&listening.url(), &serving_ca_pem, "admin", &credentials);
+        let admin_kubeconfig = kubeconfig(&listening.url(), &serving_ca_pem, "admin", &admin);
         Ok(Local { listening, admin_kubeconfig, clients, serving_ca_pem })
     }
 

@@ -48,7 +48,7 @@ pub fn label_errors(text: &str, unit: Unit) -> Vec<String> {
 }
 
 /// What is wrong with a DNS label that begins with a letter.
-pub fn label_1035_errors(text: &str) -> Vec<String> {
+pub(crate) fn label_1035_errors(text: &str) -> Vec<String> {
     let begins_well = text.starts_with(|first: char| first.is_ascii_lowercase());
     let malformed = (!begins_well || !is_label_text(text)).then(|| LABEL_1035.to_owned());
     Unit::Characters.too_long(text, LABEL_LIMIT_BYTES).into_iter().chain(malformed).collect()
@@ -92,7 +92,7 @@ pub fn value_errors(value: &str) -> Vec<String> {
 }
 
 /// What is wrong with a name that only has to fit between two slashes of a path.
-pub fn path_segment_errors(name: &str) -> Vec<String> {
+pub(crate) fn path_segment_errors(name: &str) -> Vec<String> {
     if matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
     }

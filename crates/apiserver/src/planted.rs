@@ -1,11 +1,13 @@
 //! Faults that can be planted, to see whether a suite of tests notices them. Only with the feature `planted`; without it,
 //! asking for one is `false` at compile time.
 
+#![cfg_attr(not(feature = "planted"), expect(unreachable_pub, reason = "public only with the feature"))]
+
 use crate::server::Server;
 
 /// A fault in the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names say what is wrong")]
+#[cfg_attr(feature = "planted", expect(missing_docs, reason = "the names say what is wrong"))]
 pub enum Planted {
     GenerationNotBumped,
     GenerationBumpedByStatus,
@@ -37,6 +39,7 @@ pub enum Planted {
     DeletePreconditionIgnored,
 }
 
+#[cfg(feature = "planted")]
 impl Planted {
     /// All of them.
     pub const ALL: [Self; 28] = [

@@ -1,7 +1,7 @@
 //! The kinds that are served.
 
 use crate::{
-    error::GroupResource,
+    error::{FieldError, GroupResource},
     schema::{self, CompiledRules, Schema},
     table::Column,
 };
@@ -32,19 +32,19 @@ pub struct Resource {
     /// Whether its status is written apart.
     pub status: bool,
     /// What its objects look like.
-    pub schema: Arc<Schema>,
+    pub(crate) schema: Arc<Schema>,
     /// What its objects must keep, beyond their form.
-    pub rules: Option<Arc<CompiledRules>>,
+    pub(crate) rules: Option<Arc<CompiledRules>>,
     /// Paths that field selectors may use, beside name and namespace: `.spec.profile`.
     pub selectable_fields: Vec<String>,
     /// What `kubectl get` shows.
     pub columns: Vec<Column>,
     /// Its schema as OpenAPI has it, for `kubectl explain`.
-    pub openapi: Option<Arc<Value>>,
+    pub(crate) openapi: Option<Arc<Value>>,
     /// What it does differently.
-    pub nature: Nature,
+    pub(crate) nature: Nature,
     /// What it has from its CustomResourceDefinition, if there is one.
-    pub defined: Option<Defined>,
+    pub(crate) defined: Option<Defined>,
     /// What it has from a server that reads its objects into types of its own, as an extension's kinds are read.
     pub typed: Option<Arc<Typed>>,
 }
@@ -60,7 +60,7 @@ pub struct Typed {
 
 /// What a kind has from its CustomResourceDefinition.
 #[derive(Clone, Debug, Default)]
-pub struct Defined {
+pub(crate) struct Defined {
     /// What those are told who use this version.
     pub deprecation: Option<String>,
     /// Whether the definition is on its way out: there are no new objects.
@@ -71,7 +71,7 @@ pub struct Defined {
 
 /// What a kind does differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nature {
+pub(crate) enum Nature {
     /// Its objects are kept as they are: ConfigMaps, ServiceAccounts, Leases, …
     Plain,
     /// Its objects are kept, and its generation counts changes of everything but metadata and status.
@@ -81,6 +81,56 @@ pub enum Nature {
 }
 
 impl Resource {
+    /// A kind of an [`Extension`](crate::extension::Extension): in namespaces, without a status, shown with its name and age.
+    /// What is otherwise is changed afterwards.
+    ///
+    /// `schema` is as `openAPIV3Schema` of a CustomResourceDefinition has it, but need not be as strict: an extension that
+    /// stands for another server says what that server reads. Rules in it are compiled. The fields that every object has are
+    /// added.
+    ///
+    /// ```
+    /// use allotment_apiserver::extension::Resource;
+    /// use serde_json::json;
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": {
+    ///     "pages": { "type": "integer", "minimum": 1 },
+    /// } } } });
+    /// let mut book = Resource::new("library.example.com", "v1", "Book", "books", &schema).unwrap();
+    /// book.short_names.push("bk".to_owned());
+    /// book.status = true;
+    /// assert_eq!(book.api_version(), "library.example.com/v1");
+    /// ```
+    pub fn new(
+        group: &str,
+        version: &str,
+        kind: &str,
+        plural: &str,
+        schema: &Value,
+    ) -> Result<Self, Vec<FieldError>> {
+        let schema = Schema::of_extension(schema)?;
+        let rules = CompiledRules::new(&schema)?;
+        Ok(Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            list_kind: format!("{kind}List"),
+            plural: plural.to_owned(),
+            singular: kind.to_ascii_lowercase(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced: true,
+            status: false,
+            schema: Arc::new(schema),
+            rules: Some(Arc::new(rules)),
+            selectable_fields: Vec::new(),
+            columns: vec![Column::of_name(), Column::of_age()],
+            openapi: None,
+            nature: Nature::Custom,
+            defined: None,
+            typed: None,
+        })
+    }
+
     /// Group and version as objects have it.
     pub fn api_version(&self) -> String {
         match self.group.as_str() {
@@ -112,7 +162,7 @@ impl Resource {
     }
 
     /// Whether it came with a CustomResourceDefinition, or is served like one.
-    pub fn is_custom(&self) -> bool {
+    pub(crate) fn is_custom(&self) -> bool {
         self.nature == Nature::Custom
     }
 
@@ -127,7 +177,7 @@ impl Resource {
     }
 
     /// Where its objects are kept: versions of a kind, and the two faces of Event, share them.
-    pub fn storage(&self) -> StorageKey {
+    pub(crate) fn storage(&self) -> StorageKey {
         match (self.group.as_str(), self.plural.as_str()) {
             ("events.k8s.io", "events") => StorageKey { group: String::new(), plural: "events".to_owned() },
             (group, plural) => StorageKey { group: group.to_owned(), plural: plural.to_owned() },
@@ -137,7 +187,7 @@ impl Resource {
 
 /// Where the objects of a kind are kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct StorageKey {
+pub(crate) struct StorageKey {
     /// The group.
     pub group: String,
     /// The plural.

@@ -4,7 +4,7 @@ use crate::{
     apply,
     auth::{
         self,
-        token::{Found, Issued, TokenError},
+        token::{Found, TokenError},
     },
     body::{read_as, read_body},
     encode,
@@ -89,9 +89,8 @@ impl Server {
             body["spec"]["expirationSeconds"] = json!(DEFAULT_TOKEN_SECONDS);
         }
         track(call, &mut body, "authentication.k8s.io/v1", "TokenRequest");
-        let Issued { object, warnings } =
-            self.tokens.issue(&body, &account, secret_uid, &mut self.entropy, call.now)?;
-        Ok(Answer::value(201, &object).with_warnings(warnings))
+        let issued = self.tokens.issue(&body, &account, secret_uid, &mut self.entropy, call.now)?;
+        Ok(Answer::value(201, &issued))
     }
 
     /// The user of a token, if it is ours, has not run out, and what it is bound to is still there.

@@ -2,14 +2,14 @@
 
 mod labels;
 
-pub use labels::LabelSelector;
+pub(crate) use labels::LabelSelector;
 
 use crate::{error::ApiError, resource::Resource};
 use serde_json::Value;
 
 /// Which fields an object must have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldSelector(Vec<FieldRequirement>);
+pub(crate) struct FieldSelector(Vec<FieldRequirement>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FieldRequirement {
@@ -34,7 +34,7 @@ impl FieldSelector {
     }
 
     /// Reads `metadata.name=a,status.phase!=b`. `supported` has the fields beside name and namespace.
-    pub fn parse(text: &str, supported: &[String]) -> Result<Self, ApiError> {
+    pub(crate) fn parse(text: &str, supported: &[String]) -> Result<Self, ApiError> {
         let mut requirements = Vec::new();
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let (field, value, equal) = if let Some((field, value)) = part.split_once("!=") {
@@ -57,12 +57,12 @@ impl FieldSelector {
     }
 
     /// Whether nothing is asked for.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The name that is asked for, if it is only that.
-    pub fn name(&self) -> Option<&str> {
+    pub(crate) fn name(&self) -> Option<&str> {
         match self.0.as_slice() {
             [FieldRequirement { field, value, equal: true }] if field == "metadata.name" => Some(value),
             _ => None,
@@ -70,7 +70,7 @@ impl FieldSelector {
     }
 
     /// Whether an object has these fields. One that is not there counts as empty.
-    pub fn matches(&self, object: &Value) -> bool {
+    pub(crate) fn matches(&self, object: &Value) -> bool {
         self.0.iter().all(|FieldRequirement { field, value, equal }| {
             let found = field.split('.').try_fold(object, |value, name| value.get(name));
             let text = match found {

@@ -1,4 +1,32 @@
-//! The server: one value, one request at a time. Time and randomness come from outside.
+//! The server: one value, one request at a time. Time and randomness come from outside, so one seed repeats a run exactly.
+//!
+//! ```
+//! use allotment_apiserver::{Server, User, server::Answer};
+//! use bytes::Bytes;
+//! use http::Request;
+//! use jiff::Timestamp;
+//!
+//! let mut seed = 0_u8;
+//! let entropy = Box::new(move |bytes: &mut [u8]| {
+//!     seed += 1;
+//!     bytes.fill(seed);
+//! });
+//! let now = Timestamp::UNIX_EPOCH;
+//! let mut server = Server::new(entropy, now);
+//! let me = User::new("me", ["system:masters"]);
+//!
+//! let body = r#"{ "metadata": { "name": "first" } }"#;
+//! let create = Request::post("/api/v1/namespaces").body(Bytes::from(body)).unwrap();
+//! let Answer::Now(reply) = server.handle(create, Some(me.clone()), now) else { panic!("that is no watch") };
+//! assert_eq!(reply.code, 201);
+//! // What a cluster does by itself: here, the ServiceAccount and the ConfigMap that every namespace has.
+//! while server.do_chore(now) {}
+//!
+//! let watch = Request::get("/api/v1/serviceaccounts?watch=1").body(Bytes::new()).unwrap();
+//! let Answer::Watch(mut watch) = server.handle(watch, Some(me), now) else { panic!("that is a watch") };
+//! let frames = server.poll(&mut watch).frames;
+//! assert!(frames.iter().any(|frame| String::from_utf8_lossy(frame).contains(r#""namespace":"first""#)));
+//! ```
 
 use crate::{
     auth::{
@@ -17,13 +45,14 @@ use crate::{
     resource::Resource,
     state::State,
     store::Store,
-    watch::Watch,
 };
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, header};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::sync::Arc;
+
+pub use crate::watch::{Frames, Watch};
 
 /// What a real server takes at most.
 const BODY_LIMIT_BYTES: usize = 3 * 1024 * 1024;
@@ -175,7 +204,7 @@ impl Server {
 
     /// Answers a read as it would have been answered so many revisions ago, as far as the history goes back. A client that
     /// talks to a server whose cache lags behind sees this.
-    pub fn handle_in_the_past(
+    pub(crate) fn handle_in_the_past(
         &mut self,
         request: Request<Bytes>,
         caller: Option<User>,

@@ -1,9 +1,13 @@
 //! The server as a `tower::Service`: what `kube::Client::new` takes.
+//!
+//! An [`ApiServer`] is shared by all its clients. Each of them is somebody: [`ApiServer::service`] says who, without any
+//! credentials, and [`ApiServer::anonymous_service`] leaves that to the token that a request brings.
 
 use crate::{
     auth::User,
     error::ApiError,
     server::{Answer, Entropy, Reply, Server},
+    state::StateError,
     watch::{Frames, Watch},
 };
 use bytes::Bytes;
@@ -14,6 +18,7 @@ use jiff::Timestamp;
 use std::{
     convert::Infallible,
     future::Future,
+    path::Path,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
@@ -45,11 +50,15 @@ pub type AnswerBody = UnsyncBoxBody<Bytes, Infallible>;
 impl ApiServer {
     /// A server with the system's clock and randomness.
     pub fn new() -> Self {
-        let entropy: Entropy = Box::new(|bytes| {
-            // There is no server without randomness: zeros would make two UIDs alike, and that is noticed at once.
-            let _ = getrandom::fill(bytes);
-        });
-        Self::with(Server::new(entropy, Timestamp::now()), Arc::new(Timestamp::now))
+        Self::with(Server::new(system_entropy(), Timestamp::now()), Arc::new(Timestamp::now))
+    }
+
+    /// A server with the system's clock and randomness that keeps everything in a folder, and begins with what is in there.
+    /// See [`state`](crate::state).
+    pub fn kept_in(folder: impl AsRef<Path>) -> Result<Self, StateError> {
+        let mut server = Server::new(system_entropy(), Timestamp::now());
+        server.keep_in(folder.as_ref(), Timestamp::now())?;
+        Ok(Self::with(server, Arc::new(Timestamp::now)))
     }
 
     /// A server with a clock of its own.
@@ -194,6 +203,13 @@ impl ApiServer {
             }
         }
     }
+}
+
+fn system_entropy() -> Entropy {
+    Box::new(|bytes| {
+        // There is no server without randomness: zeros would make two UIDs alike, and that is noticed at once.
+        let _ = getrandom::fill(bytes);
+    })
 }
 
 /// How a watch goes wrong.

@@ -15,11 +15,11 @@ use std::{
 const HISTORY_LENGTH: usize = 4096;
 
 /// A revision of the store.
-pub type Revision = u64;
+pub(crate) type Revision = u64;
 
 /// The namespace (empty for the whole cluster) and name of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub(crate) struct Key {
     /// The namespace.
     pub namespace: Box<str>,
     /// The name.
@@ -28,14 +28,14 @@ pub struct Key {
 
 impl Key {
     /// A key.
-    pub fn new(namespace: &str, name: &str) -> Self {
+    pub(crate) fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
 }
 
 /// An object as it was written.
 #[derive(Debug)]
-pub struct Stored {
+pub(crate) struct Stored {
     /// The revision of the write.
     pub revision: Revision,
     /// The object in JSON, with its resourceVersion.
@@ -46,7 +46,7 @@ pub struct Stored {
 
 /// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
+pub(crate) enum ChangeKind {
     /// It is new.
     Added,
     /// It is another one now.
@@ -57,7 +57,7 @@ pub enum ChangeKind {
 
 /// A change of an object.
 #[derive(Debug)]
-pub struct Change {
+pub(crate) struct Change {
     /// When.
     pub revision: Revision,
     /// What.
@@ -73,7 +73,7 @@ pub struct Change {
 }
 
 /// The objects of one kind.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Collection {
     objects: BTreeMap<Key, Arc<Stored>>,
     changes: VecDeque<Arc<Change>>,
@@ -82,8 +82,8 @@ struct Collection {
 }
 
 /// All objects.
-#[derive(Debug, Default)]
-pub struct Store {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Store {
     revision: Revision,
     collections: BTreeMap<StorageKey, Collection>,
     /// What has changed and is not on the disk yet, if it is to be.
@@ -92,26 +92,26 @@ pub struct Store {
 
 /// The history does not go back that far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compacted;
+pub(crate) struct Compacted;
 
 impl Store {
     /// The revision of the last write.
-    pub fn revision(&self) -> Revision {
+    pub(crate) fn revision(&self) -> Revision {
         self.revision
     }
 
     /// The revision that the next write will have.
-    pub fn next_revision(&self) -> Revision {
+    pub(crate) fn next_revision(&self) -> Revision {
         self.revision + 1
     }
 
     /// An object.
-    pub fn get(&self, kind: &StorageKey, key: &Key) -> Option<&Arc<Stored>> {
+    pub(crate) fn get(&self, kind: &StorageKey, key: &Key) -> Option<&Arc<Stored>> {
         self.collections.get(kind)?.objects.get(key)
     }
 
     /// The objects of a kind, in order, in one namespace or in all.
-    pub fn list<'a>(
+    pub(crate) fn list<'a>(
         &'a self,
         kind: &StorageKey,
         namespace: Option<&str>,
@@ -133,7 +133,7 @@ impl Store {
     }
 
     /// The objects of a kind as they were at a revision.
-    pub fn list_at(
+    pub(crate) fn list_at(
         &self,
         kind: &StorageKey,
         revision: Revision,
@@ -154,7 +154,7 @@ impl Store {
 
     /// All objects as they were at a revision, to read. Kinds whose history does not go back that far are as far back as it
     /// does. The history itself is not there: a watch cannot start in it.
-    pub fn past(&self, revision: Revision) -> Self {
+    pub(crate) fn past(&self, revision: Revision) -> Self {
         let collections = self.collections.iter().map(|(kind, collection)| {
             let objects = self.list_at(kind, revision.max(collection.compacted)).unwrap_or_default();
             (kind.clone(), Collection { objects, changes: VecDeque::new(), compacted: revision })
@@ -163,17 +163,17 @@ impl Store {
     }
 
     /// How many objects of a kind there are.
-    pub fn count(&self, kind: &StorageKey) -> usize {
+    pub(crate) fn count(&self, kind: &StorageKey) -> usize {
         self.collections.get(kind).map_or(0, |collection| collection.objects.len())
     }
 
     /// Whether there is any object of a kind in a namespace.
-    pub fn any_in(&self, kind: &StorageKey, namespace: &str) -> bool {
+    pub(crate) fn any_in(&self, kind: &StorageKey, namespace: &str) -> bool {
         self.list(kind, Some(namespace), None).next().is_some()
     }
 
     /// Writes an object. The bytes must carry [`Store::next_revision`] as their resourceVersion.
-    pub fn put(
+    pub(crate) fn put(
         &mut self,
         kind: &StorageKey,
         key: Key,
@@ -198,7 +198,7 @@ impl Store {
     }
 
     /// Removes an object. `last` is what it was last, with [`Store::next_revision`] as its resourceVersion.
-    pub fn remove(&mut self, kind: &StorageKey, key: &Key, last: Bytes) -> Option<Arc<Change>> {
+    pub(crate) fn remove(&mut self, kind: &StorageKey, key: &Key, last: Bytes) -> Option<Arc<Change>> {
         let previous = self.collection(kind).objects.remove(key)?;
         self.revision += 1;
         self.note(self.revision, kind, key, None);
@@ -208,7 +208,7 @@ impl Store {
     }
 
     /// The changes of a kind after a revision.
-    pub fn changes_after(
+    pub(crate) fn changes_after(
         &self,
         kind: &StorageKey,
         revision: Revision,
@@ -232,7 +232,7 @@ impl Store {
     }
 
     /// Forgets all changes so far.
-    pub fn compact(&mut self) {
+    pub(crate) fn compact(&mut self) {
         for collection in self.collections.values_mut() {
             collection.changes.clear();
             collection.compacted = self.revision;

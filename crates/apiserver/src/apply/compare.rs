@@ -16,14 +16,14 @@ pub(crate) struct Changes {
 
 impl Changes {
     /// Finds them.
-    pub fn between(old: &Value, new: &Value, node: Node<'_>) -> Self {
+    pub(super) fn between(old: &Value, new: &Value, node: Node<'_>) -> Self {
         let mut comparison = Comparison { path: Vec::new(), changes: Self::default() };
         comparison.visit(Some(old), Some(new), node);
         comparison.changes
     }
 
     /// Those that are not at or below the given paths.
-    pub fn without(self, ignored: &FieldSet) -> Self {
+    pub(super) fn without(self, ignored: &FieldSet) -> Self {
         Self {
             removed: self.removed.recursive_difference(ignored),
             modified: self.modified.recursive_difference(ignored),

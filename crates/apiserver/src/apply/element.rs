@@ -8,7 +8,7 @@ use std::{cmp::Ordering, fmt};
 ///
 /// The order is that of a real server: fields, then keys, then values, then indices.
 #[derive(Clone, Debug)]
-pub enum PathElement {
+pub(crate) enum PathElement {
     /// A field of an object: `f:name`.
     Field(String),
     /// An item of a list by its keys, sorted by name: `k:{"name":"x"}`.
@@ -30,12 +30,12 @@ pub(crate) enum UnreadableElement {
 
 impl PathElement {
     /// The step to a field.
-    pub fn field(name: impl Into<String>) -> Self {
+    pub(crate) fn field(name: impl Into<String>) -> Self {
         Self::Field(name.into())
     }
 
     /// The step to an item with these keys.
-    pub fn key(mut fields: Vec<(String, Value)>) -> Self {
+    pub(crate) fn key(mut fields: Vec<(String, Value)>) -> Self {
         fields.sort_by(|left, right| left.0.cmp(&right.0));
         Self::Key(fields)
     }

@@ -8,18 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A set of paths.
 ///
 /// A path that is in the set says nothing about the paths below it, nor about those above.
-///
-/// ```
-/// use allotment_apiserver::apply::FieldSet;
-/// use serde_json::json;
-///
-/// let fields = json!({"f:data": {".": {}, "f:a": {}}});
-/// let set = FieldSet::from_json(&fields).unwrap();
-/// assert_eq!(set.paths(), [".data", ".data.a"]);
-/// assert_eq!(set.to_value(), fields);
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldSet {
+pub(crate) struct FieldSet {
     /// The paths that end here.
     pub(crate) members: BTreeSet<PathElement>,
     /// The paths that go on. None of these sets is empty.
@@ -28,14 +18,7 @@ pub struct FieldSet {
 
 impl FieldSet {
     /// The set of one field and all paths given by the names of fields.
-    ///
-    /// ```
-    /// use allotment_apiserver::apply::FieldSet;
-    ///
-    /// let reset = FieldSet::of_fields(&[&["status"], &["metadata", "generation"]]);
-    /// assert_eq!(reset.paths(), [".status", ".metadata.generation"]);
-    /// ```
-    pub fn of_fields(paths: &[&[&str]]) -> Self {
+    pub(crate) fn of_fields(paths: &[&[&str]]) -> Self {
         let mut set = Self::default();
         for path in paths {
             set.insert(&path.iter().map(|name| PathElement::field(*name)).collect::<Vec<_>>());
@@ -43,28 +26,18 @@ impl FieldSet {
         set
     }
 
-    /// All paths of an object that whoever wrote it owns: leaves, items of lists and of maps.
-    pub fn from_value(value: &Value, schema: &crate::schema::Schema) -> Self {
-        super::collect::paths_of(value, Node::root(schema))
-    }
-
     /// Reads `fieldsV1`.
-    pub fn from_json(fields: &Value) -> Result<Self, String> {
+    pub(crate) fn from_json(fields: &Value) -> Result<Self, String> {
         Ok(read(fields)?.0.unwrap_or_default())
     }
 
     /// The `fieldsV1` of the set.
-    pub fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         self.write(false)
     }
 
-    /// The `fieldsV1` of the set as text, with keys in the order of a real server: numbers by their size.
-    pub fn to_json(&self) -> String {
-        self.write_text(false)
-    }
-
     /// Adds a path. The whole object (no steps) is nobody's.
-    pub fn insert(&mut self, path: &[PathElement]) {
+    pub(crate) fn insert(&mut self, path: &[PathElement]) {
         match path {
             [] => {}
             [last] => {
@@ -74,22 +47,13 @@ impl FieldSet {
         }
     }
 
-    /// Whether a path is in the set.
-    pub fn contains(&self, path: &[PathElement]) -> bool {
-        match path {
-            [] => false,
-            [last] => self.members.contains(last),
-            [first, rest @ ..] => self.children.get(first).is_some_and(|child| child.contains(rest)),
-        }
-    }
-
     /// Whether there is no path in it.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.members.is_empty() && self.children.values().all(Self::is_empty)
     }
 
     /// What is in this one or the other.
-    pub fn union(&self, other: &Self) -> Self {
+    pub(crate) fn union(&self, other: &Self) -> Self {
         let mut children = self.children.clone();
         for (element, set) in &other.children {
             let union = self.children.get(element).map_or_else(|| set.clone(), |own| own.union(set));
@@ -99,7 +63,7 @@ impl FieldSet {
     }
 
     /// What is in both.
-    pub fn intersection(&self, other: &Self) -> Self {
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
         let children = self.children.iter().filter_map(|(element, set)| {
             let both = set.intersection(other.children.get(element)?);
             (!both.is_empty()).then(|| (element.clone(), both))
@@ -111,7 +75,7 @@ impl FieldSet {
     }
 
     /// What is in this one and not in the other.
-    pub fn difference(&self, other: &Self) -> Self {
+    pub(crate) fn difference(&self, other: &Self) -> Self {
         let children = self.children.iter().filter_map(|(element, set)| {
             let rest = other.children.get(element).map_or_else(|| set.clone(), |other| set.difference(other));
             (!rest.is_empty()).then(|| (element.clone(), rest))
@@ -123,7 +87,7 @@ impl FieldSet {
     }
 
     /// What is in this one and neither in the other nor below a path of the other.
-    pub fn recursive_difference(&self, other: &Self) -> Self {
+    pub(crate) fn recursive_difference(&self, other: &Self) -> Self {
         let children =
             self.children.iter().filter(|(element, _)| !other.members.contains(element)).filter_map(
                 |(element, set)| {
@@ -140,21 +104,8 @@ impl FieldSet {
         }
     }
 
-    /// The paths that no other path of the set goes on from.
-    pub fn leaves(&self) -> Self {
-        Self {
-            members: self
-                .members
-                .iter()
-                .filter(|member| !self.children.contains_key(member))
-                .cloned()
-                .collect(),
-            children: self.children.iter().map(|(element, set)| (element.clone(), set.leaves())).collect(),
-        }
-    }
-
     /// The paths as messages name them, in the order of a real server: those that end first.
-    pub fn paths(&self) -> Vec<String> {
+    pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         self.collect_paths("", &mut paths);
         paths
@@ -209,19 +160,6 @@ impl FieldSet {
             fields.insert(element.encode(), below);
         }
         Value::Object(fields)
-    }
-
-    fn write_text(&self, is_member: bool) -> String {
-        let own = is_member.then(|| "\".\":{}".to_owned());
-        let below = self.steps().into_iter().map(|element| {
-            let name = super::go::json(&Value::String(element.encode()));
-            let below = self
-                .children
-                .get(element)
-                .map_or_else(|| "{}".to_owned(), |set| set.write_text(self.members.contains(element)));
-            format!("{name}:{below}")
-        });
-        format!("{{{}}}", own.into_iter().chain(below).collect::<Vec<_>>().join(","))
     }
 }
 

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt};
 
 /// How somebody came to own fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// By server-side apply.
     Apply,
     /// By any other write.
@@ -27,7 +27,7 @@ impl Operation {
 /// Who owns fields. The same name is somebody else with another operation, subresource or, unless it applies,
 /// version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner {
+pub(crate) struct Owner {
     /// The name of the field manager.
     pub manager: String,
     /// How it writes.
@@ -55,7 +55,7 @@ impl fmt::Display for Owner {
 
 /// What an owner owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owned {
+pub(crate) struct Owned {
     /// The fields.
     pub fields: FieldSet,
     /// The version that the paths are of.
@@ -66,14 +66,14 @@ pub struct Owned {
 
 /// Who owns which fields of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ManagedFields {
+pub(crate) struct ManagedFields {
     /// The owners.
     pub owners: BTreeMap<Owner, Owned>,
 }
 
 impl ManagedFields {
     /// Reads the value of `metadata.managedFields`.
-    pub fn decode(entries: &Value) -> Result<Self, String> {
+    pub(crate) fn decode(entries: &Value) -> Result<Self, String> {
         let mut owners = BTreeMap::new();
         for (index, entry) in entries.as_array().map_or(&[] as &[Value], Vec::as_slice).iter().enumerate() {
             let (owner, owned) = decode_entry(index, entry)?;
@@ -84,7 +84,7 @@ impl ManagedFields {
 
     /// The value of `metadata.managedFields`, in the order of a real server: who applies first, then by time, name,
     /// version and subresource.
-    pub fn encode(&self) -> Value {
+    pub(crate) fn encode(&self) -> Value {
         let mut owners: Vec<(&Owner, &Owned)> = self.owners.iter().collect();
         owners.sort_by_key(|(owner, owned)| {
             let seconds = owned.time.map_or(0, Timestamp::as_second);
@@ -229,7 +229,7 @@ pub(crate) fn cap(managed: &mut ManagedFields) {
 ///
 /// A real server does this last, right before it decides whether there is anything to write: a write that was taken
 /// back by defaults or by the rules of the kind shall not make a new version of the object.
-pub fn keep_times(old: &Value, new: &mut Value) {
+pub(crate) fn keep_times(old: &Value, new: &mut Value) {
     let path = "/metadata/managedFields";
     let (Some(before), Some(after)) = (old.pointer(path), new.pointer(path)) else { return };
     if before == after || without_times(before) != without_times(after) {

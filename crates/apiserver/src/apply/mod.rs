@@ -27,9 +27,8 @@ mod shape;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use element::PathElement;
-pub use fieldset::FieldSet;
-pub use managed::{ManagedFields, Operation, Owned, Owner, keep_times};
+pub(crate) use fieldset::FieldSet;
+pub(crate) use managed::{ManagedFields, keep_times};
 
 use crate::error::{ApiError, Cause};
 use crate::schema::Schema;
@@ -41,7 +40,7 @@ use shape::Node;
 
 /// Who writes what kind of object, and when.
 #[derive(Clone, Debug)]
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// The schema of the kind.
     pub schema: &'a Schema,
     /// The version in which the object is written: `v1`, `apps/v1`.
@@ -64,7 +63,7 @@ pub struct Context<'a> {
 /// The object that results from applying `applied` to `live`, with its managed fields.
 ///
 /// An object without a UID is taken as not there. If nothing changes, the result equals `live`.
-pub fn apply(
+pub(crate) fn apply(
     live: Option<&Value>,
     applied: &Value,
     ctx: &Context<'_>,
@@ -117,7 +116,7 @@ pub fn apply(
 /// `old` is what is stored; nothing, or an object without a UID, if the write creates the object. If the client sends
 /// managed fields of its own they are taken as they are, and an empty list (or one empty entry) makes the server
 /// forget all owners. An object that does not fit its schema, or nests too deep, is not tracked.
-pub fn update(old: Option<&Value>, new: &mut Value, ctx: &Context<'_>) {
+pub(crate) fn update(old: Option<&Value>, new: &mut Value, ctx: &Context<'_>) {
     if is_too_deep(new) || old.is_some_and(is_too_deep) {
         managed::take(new);
         return;

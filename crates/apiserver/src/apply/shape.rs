@@ -63,7 +63,7 @@ pub(crate) enum ScalarShape {
 
 impl<'a> Node<'a> {
     /// The place of a whole object.
-    pub fn root(schema: &'a Schema) -> Self {
+    pub(crate) fn root(schema: &'a Schema) -> Self {
         Self::Known { schema, preserve: false, resource: true }
     }
 
@@ -72,7 +72,7 @@ impl<'a> Node<'a> {
     }
 
     /// What a value is taken as here. One that does not fit is taken as what is allowed first, and refused later.
-    pub fn shape(self, value: Option<&Value>) -> Shape<'a> {
+    pub(crate) fn shape(self, value: Option<&Value>) -> Shape<'a> {
         let map = self.map().map(Shape::Map);
         let scalar = self.scalar().map(Shape::Scalar);
         let list = self.list().map(Shape::List);
@@ -87,7 +87,7 @@ impl<'a> Node<'a> {
     }
 
     /// How this is taken apart if it is an object.
-    pub fn map(self) -> Option<MapShape<'a>> {
+    pub(crate) fn map(self) -> Option<MapShape<'a>> {
         match self {
             Self::Known { schema, preserve, resource } => {
                 if !matches!(schema.type_, None | Some(Type::Object)) {
@@ -120,7 +120,7 @@ impl<'a> Node<'a> {
     }
 
     /// How this is taken apart if it is a list.
-    pub fn list(self) -> Option<ListShape<'a>> {
+    pub(crate) fn list(self) -> Option<ListShape<'a>> {
         match self {
             Self::Known { schema, preserve, .. } => {
                 if !matches!(schema.type_, None | Some(Type::Array)) {
@@ -168,7 +168,7 @@ impl<'a> Node<'a> {
     }
 
     /// Whether two values are taken as the same kind of thing here.
-    pub fn same_kind(self, left: &Value, right: &Value) -> bool {
+    pub(crate) fn same_kind(self, left: &Value, right: &Value) -> bool {
         let kind = |value: &Value| match value {
             Value::Null => 0,
             Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
@@ -181,7 +181,7 @@ impl<'a> Node<'a> {
 
 impl<'a> MapShape<'a> {
     /// Nothing is known about what it holds.
-    pub fn is_free_form(&self) -> bool {
+    pub(crate) fn is_free_form(&self) -> bool {
         let declares_none =
             !self.resource && self.declares.is_none_or(|(schema, _)| schema.properties.is_empty());
         let free = match self.element {
@@ -193,7 +193,7 @@ impl<'a> MapShape<'a> {
     }
 
     /// The field of that name, if it is declared.
-    pub fn declared(&self, name: &str) -> Option<Node<'a>> {
+    pub(crate) fn declared(&self, name: &str) -> Option<Node<'a>> {
         let (schema, preserve) = self.declares?;
         let own = schema.properties.get(name);
         if self.resource {
@@ -210,19 +210,19 @@ impl<'a> MapShape<'a> {
     }
 
     /// What a field of that name holds.
-    pub fn field(&self, name: &str) -> Option<Node<'a>> {
+    pub(crate) fn field(&self, name: &str) -> Option<Node<'a>> {
         self.declared(name).or(self.element)
     }
 }
 
 impl ListShape<'_> {
     /// The list is one value.
-    pub fn atomic(&self) -> bool {
+    pub(crate) fn atomic(&self) -> bool {
         self.keys.is_none()
     }
 
     /// The step from the list to an item.
-    pub fn step_to(&self, item: &Value) -> Result<PathElement, String> {
+    pub(crate) fn step_to(&self, item: &Value) -> Result<PathElement, String> {
         match self.keys {
             None => Err("invalid indexing of non-associative list".to_owned()),
             Some([]) => match item {

@@ -11,7 +11,7 @@ const GROUP: &str = "authentication.k8s.io";
 
 /// As whom a request is to be handled: nothing if its headers do not name anybody else, and a refusal if the user
 /// may not act as them.
-pub fn impersonated(
+pub(crate) fn impersonated(
     rbac: &Rbac,
     user: &User,
     headers: &HeaderMap,

@@ -4,15 +4,13 @@
 //! refusal says is what kube-apiserver 1.36 says, because clients read it.
 
 pub mod certificate;
-pub mod impersonation;
-pub mod kubeconfig;
-pub mod rbac;
-pub mod review;
-pub mod token;
+pub(crate) mod impersonation;
+pub(crate) mod kubeconfig;
+pub(crate) mod rbac;
+pub(crate) mod review;
+pub(crate) mod token;
 
-pub use rbac::{Attributes, Decision, Rbac, aggregated_rules, validate_object};
-pub use review::review;
-pub use token::TokenSigner;
+pub use rbac::Attributes;
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -102,7 +100,7 @@ impl User {
 }
 
 /// The user name of a ServiceAccount.
-pub fn service_account_name(namespace: &str, name: &str) -> String {
+pub(crate) fn service_account_name(namespace: &str, name: &str) -> String {
     format!("system:serviceaccount:{namespace}:{name}")
 }
 

@@ -11,7 +11,7 @@ const GROUP: &str = "authorization.k8s.io";
 /// Answers a review. `kind` is one of `SelfSubjectAccessReview`, `SubjectAccessReview`, `LocalSubjectAccessReview`,
 /// `SelfSubjectRulesReview`, `SelfSubjectReview`; `namespace` is that of the request. Managed fields that are in the
 /// body stay in the answer.
-pub fn review(
+pub(crate) fn review(
     rbac: &Rbac,
     kind: &str,
     namespace: &str,

@@ -24,7 +24,7 @@ use std::{
 };
 
 /// The kinds that are served.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Kinds(BTreeMap<(String, String, String), Arc<Resource>>);
 
 impl Kinds {
@@ -178,9 +178,10 @@ pub(crate) fn validate(new: &Value, old: Option<&Value>, resource: &Resource) ->
 }
 
 /// What is odd about an object, and allowed.
-pub(crate) fn warnings(new: &Value, resource: &Resource) -> Vec<String> {
+pub(crate) fn warnings(old: Option<&Value>, new: &Value, resource: &Resource) -> Vec<String> {
     match place(resource) {
         ("", "secrets") => plain::secret_warnings(new),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definition::warnings(old, new),
         _ => Vec::new(),
     }
 }

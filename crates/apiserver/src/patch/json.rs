@@ -14,7 +14,7 @@ const MAX_OPERATIONS: usize = 10_000;
 const MAX_COPIED_BYTES: usize = 3 << 20;
 
 /// Reads the body of a request.
-pub fn decode(body: &[u8], decoding: Decoding) -> Result<Value, ApiError> {
+pub(crate) fn decode(body: &[u8], decoding: Decoding) -> Result<Value, ApiError> {
     let refuse = |why: String| match decoding {
         Decoding::Lenient => ApiError::bad_request(why),
         Decoding::Checked => ApiError::bad_request(format!("error decoding patch: {why}")),
@@ -58,7 +58,7 @@ pub fn decode(body: &[u8], decoding: Decoding) -> Result<Value, ApiError> {
 }
 
 /// The fields of operations that mean nothing, as warnings and strict refusals name them.
-pub fn unknown_fields(patch: &Value) -> Vec<String> {
+pub(crate) fn unknown_fields(patch: &Value) -> Vec<String> {
     let known = ["op", "path", "from", "value"];
     let operations = patch.as_array().map_or(&[] as &[Value], Vec::as_slice);
     let fields = operations.iter().enumerate().flat_map(|(index, operation)| {
@@ -71,15 +71,7 @@ pub fn unknown_fields(patch: &Value) -> Vec<String> {
 }
 
 /// The object with the operations applied.
-///
-/// ```
-/// use allotment_apiserver::patch::json;
-/// use serde_json::json;
-///
-/// let patch = json!([{"op": "test", "path": "/a/0", "value": 1}, {"op": "add", "path": "/a/-", "value": 2}]);
-/// assert_eq!(json::apply(&json!({"a": [1]}), &patch).unwrap(), json!({"a": [1, 2]}));
-/// ```
-pub fn apply(target: &Value, patch: &Value) -> Result<Value, ApiError> {
+pub(crate) fn apply(target: &Value, patch: &Value) -> Result<Value, ApiError> {
     let mut document = target.clone();
     let mut copied_bytes = 0;
     for operation in patch.as_array().map_or(&[] as &[Value], Vec::as_slice) {

@@ -6,7 +6,7 @@ use crate::error::ApiError;
 use serde_json::{Map, Value};
 
 /// Reads the body of a request.
-pub fn decode(body: &[u8], decoding: Decoding) -> Result<Value, ApiError> {
+pub(crate) fn decode(body: &[u8], decoding: Decoding) -> Result<Value, ApiError> {
     let invalid = || ApiError::bad_request("Invalid JSON Patch");
     let refuse = |why: String| match decoding {
         Decoding::Lenient => invalid(),
@@ -24,15 +24,7 @@ pub fn decode(body: &[u8], decoding: Decoding) -> Result<Value, ApiError> {
 }
 
 /// The object with the patch applied.
-///
-/// ```
-/// use allotment_apiserver::patch::merge;
-/// use serde_json::json;
-///
-/// let patched = merge::apply(&json!({"a": {"b": 1, "c": 2}}), &json!({"a": {"b": null, "d": 3}})).unwrap();
-/// assert_eq!(patched, json!({"a": {"c": 2, "d": 3}}));
-/// ```
-pub fn apply(target: &Value, patch: &Value) -> Result<Value, ApiError> {
+pub(crate) fn apply(target: &Value, patch: &Value) -> Result<Value, ApiError> {
     must_be_object(match (target, patch) {
         (Value::Object(target), Value::Object(patch)) => Value::Object(merge(target.clone(), patch)),
         (_, patch) => without_nulls(patch),

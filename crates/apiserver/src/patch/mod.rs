@@ -6,9 +6,9 @@
 //! Bodies nest no deeper than `serde_json` reads them (127 levels; a real server reads 10,000), and a JSON patch makes
 //! nothing deeper than 120, so recursion is bounded.
 
-pub mod json;
-pub mod merge;
-pub mod strategic;
+pub(crate) mod json;
+pub(crate) mod merge;
+pub(crate) mod strategic;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 /// How closely the body of a patch is looked at. It decides the words of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decoding {
+pub(crate) enum Decoding {
     /// With `fieldValidation=Ignore`.
     Lenient,
     /// With `fieldValidation=Warn`, which is the default, and `Strict`.

@@ -21,7 +21,7 @@ const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 type Fields = Map<String, Value>;
 
 /// Reads the body of a request.
-pub fn decode(body: &[u8]) -> Result<Value, ApiError> {
+pub(crate) fn decode(body: &[u8]) -> Result<Value, ApiError> {
     match read(body).map_err(ApiError::bad_request)? {
         patch @ Value::Object(_) => Ok(patch),
         Value::Null => Ok(Value::Object(Map::new())),
@@ -33,16 +33,7 @@ pub fn decode(body: &[u8]) -> Result<Value, ApiError> {
 }
 
 /// The object with the patch applied.
-///
-/// ```
-/// use allotment_apiserver::{patch::strategic, schema::Schema};
-/// use serde_json::json;
-///
-/// let patch = json!({"data": {"$patch": "replace", "b": "2"}});
-/// let patched = strategic::apply(&json!({"data": {"a": "1"}}), &patch, &Schema::default()).unwrap();
-/// assert_eq!(patched, json!({"data": {"b": "2"}}));
-/// ```
-pub fn apply(target: &Value, patch: &Value, schema: &Schema) -> Result<Value, ApiError> {
+pub(crate) fn apply(target: &Value, patch: &Value, schema: &Schema) -> Result<Value, ApiError> {
     let target = target.as_object().cloned().unwrap_or_default();
     let patch = patch.as_object().cloned().unwrap_or_default();
     Ok(Value::Object(merge_fields(target, patch, Some(schema))?))

@@ -10,13 +10,13 @@ use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
 /// The schema of a kind that is built in, for pruning and merging; what its values must be is not in it.
-pub fn builtin(group: &str, kind: &str) -> Option<&'static Schema> {
+pub(crate) fn builtin(group: &str, kind: &str) -> Option<&'static Schema> {
     static KINDS: LazyLock<Vec<(&str, &str, Schema)>> = LazyLock::new(kinds);
     KINDS.iter().find(|known| known.0 == group && known.1 == kind).map(|(_, _, schema)| schema)
 }
 
 /// The schema of `metadata`.
-pub fn object_meta() -> &'static Schema {
+pub(crate) fn object_meta() -> &'static Schema {
     static OBJECT_META: LazyLock<Schema> = LazyLock::new(schema_of::<ObjectMeta>);
     &OBJECT_META
 }

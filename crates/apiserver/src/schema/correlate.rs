@@ -14,21 +14,21 @@ pub(super) struct Correlated<'a> {
 
 impl<'a> Correlated<'a> {
     /// The pair for a field, if both have it and the schema knows it.
-    pub fn field(&self, name: &str) -> Option<Correlated<'a>> {
+    pub(super) fn field(&self, name: &str) -> Option<Correlated<'a>> {
         let new = self.new.as_object()?.get(name)?;
         let old = self.old.as_object()?.get(name)?;
         Some(Correlated { new, old, schema: self.schema.field(name)? })
     }
 
     /// The pair for an item: only lists that are maps have one.
-    pub fn item(&self, index: usize) -> Option<Correlated<'a>> {
+    pub(super) fn item(&self, index: usize) -> Option<Correlated<'a>> {
         let new = self.new.as_array()?.get(index)?;
         let old = old_item(self.schema, self.old.as_array()?, new)?;
         Some(Correlated { new, old, schema: self.schema.items.as_deref()? })
     }
 
     /// Whether nothing changed, as far as the schema can tell: fields that it does not know count as a change.
-    pub fn unchanged(&self) -> bool {
+    pub(super) fn unchanged(&self) -> bool {
         match (self.new, self.old) {
             (Value::Array(new), Value::Array(old)) => {
                 if new.len() != old.len() {

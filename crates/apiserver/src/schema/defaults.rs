@@ -7,7 +7,7 @@ use serde_json::Value;
 ///
 /// `null` where the schema does not allow it is replaced by the default, or dropped when there is none; in lists it
 /// stays, to be refused later.
-pub fn default(schema: &Schema, value: &mut Value) {
+pub(crate) fn default(schema: &Schema, value: &mut Value) {
     drop_nulls(Some(schema), value);
     fill(schema, value);
 }

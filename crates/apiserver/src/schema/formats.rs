@@ -19,7 +19,7 @@ pub(super) fn is_supported(type_: Option<Type>, int_or_string: bool, format: &st
 }
 
 /// The formats in a schema that nobody will check, as the real server warns of them: `unrecognized format "int8"`.
-pub fn unrecognized_formats(schema: &Value) -> Vec<String> {
+pub(crate) fn unrecognized_formats(schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
     collect_unrecognized(schema, &mut found);
     found.sort_unstable();

@@ -21,22 +21,22 @@ mod structural;
 mod tests;
 mod validation;
 
-pub use builtin::{builtin, object_meta};
-pub use cel::CompiledRules;
-pub use defaults::default;
+pub(crate) use builtin::{builtin, object_meta};
+pub(crate) use cel::CompiledRules;
+pub(crate) use defaults::default;
 pub(crate) use defaults::fill;
-pub use formats::unrecognized_formats;
-pub use numbers::write_whole;
-pub use pattern::Pattern;
-pub use pruning::prune;
-pub use validation::{blocks_rules, refusals, rules_not_checked, validate, validate_at};
+pub(crate) use formats::unrecognized_formats;
+pub(crate) use numbers::write_whole;
+pub(crate) use pattern::Pattern;
+pub(crate) use pruning::prune;
+pub(crate) use validation::{blocks_rules, rules_not_checked, validate, validate_at};
 
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 
 /// A structural schema, as `openAPIV3Schema` of a CRD has it; kinds that are built in have one too.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Schema {
+pub(crate) struct Schema {
     /// The type; nothing where any is allowed.
     pub type_: Option<Type>,
     /// The fields of an object.
@@ -72,7 +72,7 @@ pub struct Schema {
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub(crate) enum Type {
     /// `object`.
     Object,
     /// `array`.
@@ -89,7 +89,7 @@ pub enum Type {
 
 /// How a list is merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ListType {
+pub(crate) enum ListType {
     /// As one value.
     #[default]
     Atomic,
@@ -101,7 +101,7 @@ pub enum ListType {
 
 /// What values must be.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bounds {
+pub(crate) struct Bounds {
     /// One of these.
     pub enum_: Vec<Value>,
     /// At least.
@@ -144,7 +144,7 @@ pub struct Bounds {
 
 /// A rule in CEL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// The expression.
     pub rule: String,
     /// What to say when it does not hold.
@@ -161,7 +161,7 @@ pub struct Rule {
 
 impl Type {
     /// The word for it in a schema.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Object => "object",
             Self::Array => "array",
@@ -181,7 +181,7 @@ impl Type {
 
 impl Schema {
     /// The schema of a field, or of the values of a map.
-    pub fn field(&self, name: &str) -> Option<&Schema> {
+    pub(crate) fn field(&self, name: &str) -> Option<&Schema> {
         self.properties.get(name).or(self.additional_properties.as_deref())
     }
 

@@ -15,7 +15,7 @@ pub(super) fn is_whole(number: f64) -> bool {
 }
 
 /// Writes floats that stand for whole numbers as Go does: without a fraction, so that they are whole when read again.
-pub fn write_whole(value: &mut Value) {
+pub(crate) fn write_whole(value: &mut Value) {
     match value {
         Value::Object(fields) => fields.values_mut().for_each(write_whole),
         Value::Array(items) => items.iter_mut().for_each(write_whole),

@@ -7,25 +7,13 @@ use serde_json::{Map, Number, Value};
 impl Schema {
     /// Reads `openAPIV3Schema` of a CRD, or refuses it as a real server does: it must be structural, its defaults
     /// must be valid, and its rules must compile. Paths are relative to the schema.
-    ///
-    /// ```
-    /// use allotment_apiserver::schema::Schema;
-    /// use serde_json::json;
-    ///
-    /// let wrong = json!({"type": "object", "properties": {"spec": {"properties": {}}}});
-    /// let errors = Schema::from_json(&wrong).unwrap_err();
-    /// assert_eq!(
-    ///     errors[0].to_string(),
-    ///     "properties[spec].type: Required value: must not be empty for specified object fields"
-    /// );
-    /// ```
-    pub fn from_json(schema: &Value) -> Result<Self, Vec<FieldError>> {
+    pub(crate) fn from_json(schema: &Value) -> Result<Self, Vec<FieldError>> {
         Self::from_json_at("", schema)
     }
 
     /// As [`Schema::from_json`], with paths below `prefix`, such as `spec.versions[0].schema.openAPIV3Schema`. Some
     /// refusals name a second path, so a prefix cannot be put before them afterwards.
-    pub fn from_json_at(prefix: &str, schema: &Value) -> Result<Self, Vec<FieldError>> {
+    pub(crate) fn from_json_at(prefix: &str, schema: &Value) -> Result<Self, Vec<FieldError>> {
         let mut errors = registration::wrong_types(prefix, schema);
         if !errors.is_empty() {
             return Err(errors);
@@ -54,6 +42,22 @@ impl Schema {
             (true, None) => Ok(parsed),
             (false, _) => Err(errors),
         }
+    }
+
+    /// Reads the schema of an extension's kind, which may be less strict than that of a definition.
+    pub(crate) fn of_extension(schema: &Value) -> Result<Self, Vec<FieldError>> {
+        let errors = registration::wrong_types("", schema);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let mut parsed = parse(schema);
+        for (field, type_) in
+            [("apiVersion", Type::String), ("kind", Type::String), ("metadata", Type::Object)]
+        {
+            let plain = Self { type_: Some(type_), ..Self::default() };
+            parsed.properties.entry(field.to_owned()).or_insert(plain);
+        }
+        Ok(parsed)
     }
 
     /// Reads a schema that is known to be good.

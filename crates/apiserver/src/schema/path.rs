@@ -20,32 +20,32 @@ enum Step<'a> {
 
 impl<'a> Path<'a> {
     /// The object itself.
-    pub const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
+    pub(super) const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
 
     /// A place that is given as text.
-    pub fn at(prefix: &'a str) -> Path<'a> {
+    pub(super) fn at(prefix: &'a str) -> Path<'a> {
         let step = if prefix.is_empty() { Step::Root } else { Step::Prefix(prefix) };
         Path { parent: None, step }
     }
 
-    pub fn field(&'a self, name: &'a str) -> Path<'a> {
+    pub(super) fn field(&'a self, name: &'a str) -> Path<'a> {
         Path { parent: Some(self), step: Step::Field(name) }
     }
 
-    pub fn key(&'a self, name: &'a str) -> Path<'a> {
+    pub(super) fn key(&'a self, name: &'a str) -> Path<'a> {
         Path { parent: Some(self), step: Step::Key(name) }
     }
 
-    pub fn index(&'a self, index: usize) -> Path<'a> {
+    pub(super) fn index(&'a self, index: usize) -> Path<'a> {
         Path { parent: Some(self), step: Step::Index(index) }
     }
 
-    pub fn is_root(&self) -> bool {
+    pub(super) fn is_root(&self) -> bool {
         matches!(self.step, Step::Root)
     }
 
     /// As most refusals name it: `spec.labels[app]`, `spec.items[0].name`.
-    pub fn to_field(self) -> String {
+    pub(super) fn to_field(self) -> String {
         match self.is_root() {
             // What Go prints for no path at all.
             true => "<nil>".to_owned(),
@@ -54,7 +54,7 @@ impl<'a> Path<'a> {
     }
 
     /// As value validation names it: keys of maps look like fields, the root has no name.
-    pub fn to_dotted(self) -> String {
+    pub(super) fn to_dotted(self) -> String {
         self.text(true)
     }
 

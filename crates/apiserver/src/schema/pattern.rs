@@ -5,14 +5,14 @@ use std::fmt;
 
 /// A regular expression that was compiled once.
 #[derive(Clone)]
-pub struct Pattern {
+pub(crate) struct Pattern {
     text: String,
     regex: Regex,
 }
 
 impl Pattern {
     /// Compiles an expression; says what is wrong with it.
-    pub fn new(text: &str) -> Result<Self, String> {
+    pub(crate) fn new(text: &str) -> Result<Self, String> {
         let regex = regex::RegexBuilder::new(&translate(text))
             // Large enough for what Go takes (a repetition of 1000), small enough not to be felt.
             .size_limit(4 << 20)
@@ -22,18 +22,13 @@ impl Pattern {
     }
 
     /// Whether some part of the text matches.
-    pub fn matches(&self, text: &str) -> bool {
+    pub(crate) fn matches(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
 
     /// The parts that match.
     pub(super) fn find_all<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         self.regex.find_iter(text).map(|found| found.as_str())
-    }
-
-    /// The expression as it was written.
-    pub fn as_str(&self) -> &str {
-        &self.text
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// resources come last.
 ///
 /// `apiVersion`, `kind` and `metadata` of the object itself are left alone.
-pub fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
+pub(crate) fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
     let mut dropped = Dropped { path: String::new(), paths: Vec::new() };
     dropped.prune(Some(schema), true, value);
     dropped.paths.sort_unstable();

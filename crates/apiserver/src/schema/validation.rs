@@ -2,19 +2,24 @@
 
 use super::correlate::Correlated;
 use super::path::Path;
-use super::{CompiledRules, ListType, Schema, Type, embedded, formats, lists, numbers};
+use super::{ListType, Schema, Type, embedded, formats, lists, numbers};
 use crate::error::{FieldError, FieldErrorKind};
 use serde_json::Value;
 
 /// Refuses values that are not as the schema wants them, without its rules.
 ///
 /// With an old object, what did not change is not refused.
-pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(crate) fn validate(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     validate_at("", schema, new, old)
 }
 
 /// As [`validate`], for a part of an object; a real server looks at `status` alone when only that is written.
-pub fn validate_at(prefix: &str, schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(crate) fn validate_at(
+    prefix: &str,
+    schema: &Schema,
+    new: &Value,
+    old: Option<&Value>,
+) -> Vec<FieldError> {
     let mut errors = values(prefix, schema, new, old);
     let path = Path::at(prefix);
     embedded::check(schema, &path, new, &mut errors);
@@ -29,7 +34,7 @@ pub fn validate_at(prefix: &str, schema: &Schema, new: &Value, old: Option<&Valu
 }
 
 /// The note that stands in for the rules of an object that is too wrong for them to be looked at.
-pub fn rules_not_checked() -> FieldError {
+pub(crate) fn rules_not_checked() -> FieldError {
     FieldError::new(
         "<nil>",
         FieldErrorKind::Invalid,
@@ -39,21 +44,8 @@ pub fn rules_not_checked() -> FieldError {
     )
 }
 
-/// All that is wrong with an object: its values, and what its rules say. Rules are not asked when a value is so
-/// wrong that they could stumble over it; one more error says so.
-pub fn refusals(schema: &Schema, rules: &CompiledRules, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = validate(schema, new, old);
-    if !rules.is_empty() {
-        match blocks_rules(&errors) {
-            true => errors.push(rules_not_checked()),
-            false => errors.extend(rules.check(new, old)),
-        }
-    }
-    errors
-}
-
 /// Whether an object is too wrong for its rules to be looked at.
-pub fn blocks_rules(errors: &[FieldError]) -> bool {
+pub(crate) fn blocks_rules(errors: &[FieldError]) -> bool {
     use FieldErrorKind::{NotSupported, Required, TooLong, TooMany, TypeInvalid};
     errors.iter().any(|e| matches!(e.kind, NotSupported | Required | TooLong | TooMany | TypeInvalid))
 }
@@ -90,7 +82,7 @@ struct Problem {
 }
 
 impl Outcome {
-    pub fn merge(&mut self, other: Outcome) {
+    pub(super) fn merge(&mut self, other: Outcome) {
         self.matches += other.matches;
         other.problems.into_iter().for_each(|problem| self.add(problem));
     }
@@ -101,7 +93,7 @@ impl Outcome {
         }
     }
 
-    pub fn refuse(&mut self, kind: FieldErrorKind, path: &Path<'_>, value: Value, words: String) {
+    pub(super) fn refuse(&mut self, kind: FieldErrorKind, path: &Path<'_>, value: Value, words: String) {
         let field = path.to_dotted();
         let error = match numbers::shown_by_go(&value) {
             // The value is printed differently than JSON writes it.
@@ -112,7 +104,7 @@ impl Outcome {
     }
 
     /// A problem that is not about a field, to the real server.
-    pub fn complain(&mut self, words: String) {
+    pub(super) fn complain(&mut self, words: String) {
         let error = FieldError::new("", FieldErrorKind::Invalid, "", words.clone());
         self.add(Problem { words, error });
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// Which labels an object must have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LabelSelector(Vec<Requirement>);
+pub(crate) struct LabelSelector(Vec<Requirement>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Requirement {
@@ -26,18 +26,18 @@ enum Is {
 
 impl LabelSelector {
     /// Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1`.
-    pub fn parse(text: &str) -> Result<Self, ApiError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ApiError> {
         let parser = Parser { tokens: tokens(text), next: 0 };
         parser.requirements().map(Self).map_err(ApiError::bad_request)
     }
 
     /// Whether nothing is asked for.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether these labels are enough.
-    pub fn matches(&self, labels: &[(Box<str>, Box<str>)]) -> bool {
+    pub(crate) fn matches(&self, labels: &[(Box<str>, Box<str>)]) -> bool {
         let value = |key: &str| labels.iter().find(|(name, _)| &**name == key).map(|(_, value)| &**value);
         let number = |found: Option<&str>| found.and_then(|found| found.parse::<i64>().ok());
         self.0.iter().all(|Requirement { key, is }| match (is, value(key)) {

@@ -1,5 +1,34 @@
 //! A server that remembers: what it has acknowledged is in a folder, and is there again after the process was killed.
 //!
+//! ```
+//! use allotment_apiserver::{ApiServer, User};
+//! use k8s_openapi::api::core::v1::Namespace;
+//! use kube::{Api, Client, api::PostParams};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let namespaces = |server: &ApiServer| {
+//!     Api::<Namespace>::all(Client::new(server.service(User::new("me", ["system:masters"])), "default"))
+//! };
+//! let mut mine = Namespace::default();
+//! mine.metadata.name = Some("mine".to_owned());
+//! {
+//!     let server = ApiServer::kept_in(folder.path())?;
+//!     namespaces(&server).create(&PostParams::default(), &mine).await?;
+//! }
+//! // A client has a task, which ends after it; the folder is free when nobody has the server any more.
+//! tokio::task::yield_now().await;
+//! let server = ApiServer::kept_in(folder.path())?;
+//! assert!(namespaces(&server).get("mine").await.is_ok());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Over HTTPS, ports and keys are kept too, so kubeconfigs that were handed out go on working. One process at a time has a
+//! folder open. A file that is not as it was written is a [`StateError::Damaged`] with file and offset, but for a tail that
+//! was cut off while it was written.
+//!
 //! | file | what is in it |
 //! |---|---|
 //! | `entry` | what is written down, and how it looks as bytes |
@@ -105,7 +134,8 @@ impl std::error::Error for StateError {
 
 /// How many entries of a log are whole, and how far they go. What comes after was cut off while it was written; anything else
 /// that is wrong with it is an error.
-pub fn whole_entries(log: &[u8]) -> Result<(usize, u64), StateError> {
+#[cfg(any(test, fuzzing))]
+pub(crate) fn whole_entries(log: &[u8]) -> Result<(usize, u64), StateError> {
     files::whole_entries(Path::new("log"), log)
 }
 

@@ -75,7 +75,7 @@ impl Server {
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
         }
-        warnings.extend(self.warnings(&object, &resource));
+        warnings.extend(self.warnings(None, &object, &resource));
         let (created, kept) = self.finish(call, None, object)?;
         warnings.extend(meta::finalizer_warnings(&created, None, &resource));
         Ok((created, kept))
@@ -213,7 +213,7 @@ impl Server {
         if meta::is_deleting(old) && meta::finalizers(&new).is_empty() {
             return self.finish_deletion(call, old, new);
         }
-        warnings.extend(self.warnings(&new, &resource));
+        warnings.extend(self.warnings(Some(old), &new, &resource));
         let (kept, _) = self.finish(call, Some(old), new)?;
         warnings.extend(meta::finalizer_warnings(&kept, Some(old), &resource));
         Ok(kept)

@@ -35,9 +35,15 @@ impl Server {
             FieldValidation::Warn | FieldValidation::Strict => patch::Decoding::Checked,
         };
         let resource = &call.resource;
+        // What is wrong with the patch itself is told before what is wrong with what it makes.
+        let mut warnings = Vec::new();
         let new = match media_type(call) {
             "application/json-patch+json" => {
-                let patched = patch::json::apply(&old, &patch::json::decode(&call.body, decoding)?)?;
+                let patch = patch::json::decode(&call.body, decoding)?;
+                let patched = patch::json::apply(&old, &patch)?;
+                if decoding == patch::Decoding::Checked {
+                    warnings = patch::json::unknown_fields(&patch);
+                }
                 read_patched(patched, &old, resource)?
             }
             "application/merge-patch+json" => {
@@ -53,13 +59,13 @@ impl Server {
         check_named(call, &new)?;
         meta::check_identity(&new, &call.resource, &call.namespace, &call.name)?;
         if FieldValidation::of(call)? == FieldValidation::Strict {
-            let texts = unknown_fields(call, &mut new.clone());
+            let own = unknown_fields(call, &mut new.clone());
+            let texts: Vec<String> = warnings.drain(..).chain(own).collect();
             if !texts.is_empty() {
                 let why = format!("strict decoding error: {}", texts.join(", "));
                 return Err(refused_patch(shown(&new, &old, resource), why));
             }
         }
-        let mut warnings = Vec::new();
         let new = self.change(call, &old, new, &mut warnings, Ownership::Track)?;
         Ok(Answer::json(200, encode_for(call, &new)?).with_warnings(warnings))
     }
@@ -122,7 +128,7 @@ impl Server {
         if resource.is_custom() {
             meta::metadata(&mut object).insert("generation".into(), json!(1));
         }
-        warnings.extend(self.warnings(&object, &resource));
+        warnings.extend(self.warnings(None, &object, &resource));
         let (created, _) = self.finish(call, None, object)?;
         warnings.extend(meta::finalizer_warnings(&created, None, &resource));
         Ok(Answer::json(201, encode_for(call, &created)?).with_warnings(warnings))

@@ -7,7 +7,7 @@ use super::{
     refusals::{dns_subdomain, immutable_struct, invalid, required, unsupported},
 };
 use allotment_apiserver::{
-    auth::rbac::Attributes,
+    auth::Attributes,
     error::{ApiError, FieldError},
     extension::Write,
 };

@@ -1,6 +1,6 @@
 //! What `kubectl get` shows of Gardener's kinds.
 
-use allotment_apiserver::table::{Column, Source};
+use allotment_apiserver::extension::{Column, Source};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

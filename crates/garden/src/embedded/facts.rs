@@ -2,7 +2,7 @@
 
 use super::{json::text, kinds::CORE};
 use allotment_apiserver::{
-    auth::{User, rbac::Attributes},
+    auth::{Attributes, User},
     extension::Objects,
 };
 use serde_json::Value;

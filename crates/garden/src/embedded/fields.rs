@@ -7,8 +7,8 @@
 //! `workers(name)` is a list whose items are told apart by their name, `secretRef(atomic)` a map that is one value; all
 //! other lists are one value.
 
-use allotment_apiserver::schema::{Bounds, ListType, Schema, Type};
-use serde_json::{Map, Value};
+use allotment_apiserver::error::FieldError;
+use serde_json::{Map, Value, json};
 
 const TABLES: [&str; 4] = [
     include_str!("fields/shared.yaml"),
@@ -32,41 +32,34 @@ impl Fields {
         Ok(Self(types))
     }
 
-    /// The schema of a kind: its own fields, and those that every object has.
-    pub(super) fn schema(&self, kind: &str) -> Result<Schema, FieldsError> {
-        let mut schema = self.named(kind)?;
-        for field in ["apiVersion", "kind"] {
-            schema.properties.insert(field.to_owned(), plain(Type::String));
-        }
-        schema.properties.insert("metadata".to_owned(), plain(Type::Object));
-        Ok(schema)
+    /// The schema of a kind, as OpenAPI has it.
+    pub(super) fn schema(&self, kind: &str) -> Result<Value, FieldsError> {
+        self.named(kind)
     }
 
-    fn named(&self, name: &str) -> Result<Schema, FieldsError> {
-        for suffix in ["", "(atomic)"] {
-            if let Some(table) = self.0.get(&format!("{name}{suffix}")) {
-                let schema = self.described(table)?;
-                return Ok(Schema { atomic_map: !suffix.is_empty(), ..schema });
-            }
+    fn named(&self, name: &str) -> Result<Value, FieldsError> {
+        if let Some(table) = self.0.get(name) {
+            return self.described(table);
         }
-        Err(FieldsError(format!("there is no type {name}")))
+        let table = self.0.get(&format!("{name}(atomic)"));
+        let table = table.ok_or_else(|| FieldsError(format!("there is no type {name}")))?;
+        Ok(atomic(self.described(table)?))
     }
 
-    fn described(&self, table: &Value) -> Result<Schema, FieldsError> {
+    fn described(&self, table: &Value) -> Result<Value, FieldsError> {
         match table {
             Value::String(word) => self.word(word),
             Value::Array(items) => {
                 let item = items.first().ok_or_else(|| FieldsError("a list of nothing".to_owned()))?;
-                let items = Some(Box::new(self.described(item)?));
-                Ok(Schema { items, ..plain(Type::Array) })
+                Ok(json!({ "type": "array", "items": self.described(item)? }))
             }
             Value::Object(fields) => self.object(fields),
             other => Err(FieldsError(format!("{other} is no type"))),
         }
     }
 
-    fn object(&self, fields: &Map<String, Value>) -> Result<Schema, FieldsError> {
-        let mut schema = plain(Type::Object);
+    fn object(&self, fields: &Map<String, Value>) -> Result<Value, FieldsError> {
+        let mut schema = json!({ "type": "object" });
         for (field, table) in fields {
             let (name, merge) = match field.split_once('(') {
                 Some((name, merge)) => (name, merge.trim_end_matches(')')),
@@ -75,46 +68,57 @@ impl Fields {
             let mut described = self.described(table)?;
             match merge {
                 "" => {}
-                "atomic" => described.atomic_map = true,
-                key => described.list_type = ListType::Map(vec![key.to_owned()]),
+                "atomic" => described = atomic(described),
+                key => {
+                    described["x-kubernetes-list-type"] = json!("map");
+                    described["x-kubernetes-list-map-keys"] = json!([key]);
+                }
             }
-            if name == "*" {
-                schema.additional_properties = Some(Box::new(described));
-            } else {
-                schema.properties.insert(name.to_owned(), described);
+            match name {
+                "*" => schema["additionalProperties"] = described,
+                name => schema["properties"][name] = described,
             }
         }
         Ok(schema)
     }
 
-    fn word(&self, word: &str) -> Result<Schema, FieldsError> {
+    fn word(&self, word: &str) -> Result<Value, FieldsError> {
         let (word, default) = match word.split_once(" = ") {
             Some((word, "true")) => (word, Some(Value::Bool(true))),
             Some((word, text)) => (word, Some(Value::String(text.to_owned()))),
             None => (word, None),
         };
-        let schema = match word {
-            "string" => plain(Type::String),
-            "bytes" => {
-                let bounds = Bounds { format: Some("byte".to_owned()), ..Bounds::default() };
-                Schema { bounds, ..plain(Type::String) }
-            }
-            "int" => plain(Type::Integer),
-            "number" => plain(Type::Number),
-            "bool" => plain(Type::Boolean),
-            "quantity" | "intOrString" => Schema { int_or_string: true, ..Schema::default() },
-            "any" => Schema { preserve_unknown_fields: true, atomic_map: true, ..plain(Type::Object) },
+        let mut schema = match word {
+            "string" => json!({ "type": "string" }),
+            "bytes" => json!({ "type": "string", "format": "byte" }),
+            "int" => json!({ "type": "integer" }),
+            "number" => json!({ "type": "number" }),
+            "bool" => json!({ "type": "boolean" }),
+            "quantity" | "intOrString" => json!({ "x-kubernetes-int-or-string": true }),
+            "any" => atomic(json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })),
             name => self.named(name)?,
         };
-        Ok(Schema { default, ..schema })
+        if let Some(default) = default {
+            schema["default"] = default;
+        }
+        Ok(schema)
     }
 }
 
-fn plain(type_: Type) -> Schema {
-    Schema { type_: Some(type_), ..Schema::default() }
+fn atomic(mut schema: Value) -> Value {
+    schema["x-kubernetes-map-type"] = json!("atomic");
+    schema
 }
 
 /// A table that cannot be read. A test reads them all.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the fields of Gardener's kinds: {0}")]
 pub struct FieldsError(String);
+
+impl FieldsError {
+    /// The server does not take the schema of a kind.
+    pub(super) fn of_schema(kind: &str, errors: &[FieldError]) -> Self {
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Self(format!("{kind}: {}", errors.join(", ")))
+    }
+}

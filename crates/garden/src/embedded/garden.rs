@@ -10,9 +10,7 @@ use super::{
 use allotment_apiserver::{
     ApiError,
     error::FieldErrorKind,
-    extension::{Extension, Objects, Subresource, SubresourceRequest, Write},
-    resource::Resource,
-    schema,
+    extension::{Extension, Objects, Resource, Subresource, SubresourceRequest, Write},
     server::Entropy,
 };
 use k8s_openapi::ByteString;
@@ -113,8 +111,9 @@ impl Extension for Garden {
 /// Gardener reads objects into structs, so a value of the wrong type is not an invalid object but none at all. The words
 /// are close to those of Go, which names its struct too.
 fn well_typed(write: &Write<'_>) -> Result<(), ApiError> {
-    let errors = schema::validate(&write.resource.schema, write.new, None);
-    let Some(error) = errors.into_iter().find(|error| error.kind == FieldErrorKind::TypeInvalid) else {
+    let Some(error) =
+        write.schema_errors().into_iter().find(|error| error.kind == FieldErrorKind::TypeInvalid)
+    else {
         return Ok(());
     };
     let in_go = |type_: &str| match type_ {

@@ -4,7 +4,7 @@ use super::{
     columns,
     fields::{Fields, FieldsError},
 };
-use allotment_apiserver::resource::{Nature, Resource, Typed};
+use allotment_apiserver::extension::{Resource, Typed};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -64,26 +64,16 @@ fn resource(row: &Row, fields: &Fields) -> Result<Resource, FieldsError> {
         "CredentialsBinding" => (SECURITY, "v1alpha1"),
         _ => (CORE, "v1beta1"),
     };
-    Ok(Resource {
-        group: group.to_owned(),
-        version: version.to_owned(),
-        kind: row.kind.to_owned(),
-        list_kind: format!("{}List", row.kind),
-        plural: row.plural.to_owned(),
-        singular: row.kind.to_ascii_lowercase(),
-        short_names: own(row.short),
-        categories: row.category.into_iter().map(str::to_owned).collect(),
-        namespaced: row.namespaced,
-        status: row.status,
-        schema: Arc::new(fields.schema(row.kind)?),
-        rules: None,
-        selectable_fields: own(row.selectable),
-        columns: columns::of(row.kind),
-        openapi: None,
-        nature: Nature::Custom,
-        defined: None,
-        typed: Some(Arc::new(typed(row.kind))),
-    })
+    let made = Resource::new(group, version, row.kind, row.plural, &fields.schema(row.kind)?);
+    let mut resource = made.map_err(|errors| FieldsError::of_schema(row.kind, &errors))?;
+    resource.short_names = own(row.short);
+    resource.categories = row.category.into_iter().map(str::to_owned).collect();
+    resource.namespaced = row.namespaced;
+    resource.status = row.status;
+    resource.selectable_fields = own(row.selectable);
+    resource.columns = columns::of(row.kind);
+    resource.typed = Some(Arc::new(typed(row.kind)));
+    Ok(resource)
 }
 
 /// What is there in every object: Go's structs have no "not there".

@@ -12,9 +12,8 @@ use super::{
 use allotment_api::gardener::names;
 use allotment_apiserver::{
     auth::{
-        Randomness, User,
+        Attributes, Randomness, User,
         certificate::{CertificateAuthority, KeyKind},
-        rbac::Attributes,
     },
     error::{ApiError, FieldError, FieldErrorKind, GroupResource},
     extension::{Subresource, SubresourceRequest},

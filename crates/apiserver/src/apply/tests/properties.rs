@@ -3,7 +3,7 @@
 use super::replay::widget;
 use crate::apply::compare::Changes;
 use crate::apply::shape::Node;
-use crate::apply::{Context, FieldSet, ManagedFields, PathElement, apply, metadata, update};
+use crate::apply::{Context, FieldSet, ManagedFields, apply, element::PathElement, metadata, update};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -171,8 +171,6 @@ proptest! {
         paths.iter().for_each(|path| set.insert(path));
         prop_assert!(paths.iter().all(|path| set.contains(path)));
         prop_assert_eq!(&FieldSet::from_json(&set.to_value()).unwrap(), &set);
-        let text: Value = serde_json::from_str(&set.to_json()).unwrap();
-        prop_assert_eq!(&FieldSet::from_json(&text).unwrap(), &set);
     }
 
     #[test]

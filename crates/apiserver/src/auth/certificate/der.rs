@@ -17,23 +17,23 @@ const GENERALIZED_TIME: u8 = 0x18;
 
 /// Object identifiers, as bytes.
 pub(super) mod oid {
-    pub const COMMON_NAME: &[u8] = &[0x55, 4, 3];
-    pub const ORGANIZATION: &[u8] = &[0x55, 4, 10];
+    pub(crate) const COMMON_NAME: &[u8] = &[0x55, 4, 3];
+    pub(crate) const ORGANIZATION: &[u8] = &[0x55, 4, 10];
     /// 1.3.6.1.4.1.57683.2, by which Kubernetes carries a UID in the subject.
-    pub const KUBERNETES_UID: &[u8] = &[0x2b, 6, 1, 4, 1, 0x83, 0xc2, 0x53, 2];
-    pub const RSA_ENCRYPTION: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1];
-    pub const SHA256_WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11];
-    pub const EC_PUBLIC_KEY: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1];
-    pub const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7];
-    pub const ECDSA_WITH_SHA256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2];
-    pub const SUBJECT_KEY_ID: &[u8] = &[0x55, 0x1d, 14];
-    pub const KEY_USAGE: &[u8] = &[0x55, 0x1d, 15];
-    pub const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 17];
-    pub const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 19];
-    pub const AUTHORITY_KEY_ID: &[u8] = &[0x55, 0x1d, 35];
-    pub const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 37];
-    pub const SERVER_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 1];
-    pub const CLIENT_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
+    pub(crate) const KUBERNETES_UID: &[u8] = &[0x2b, 6, 1, 4, 1, 0x83, 0xc2, 0x53, 2];
+    pub(crate) const RSA_ENCRYPTION: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1];
+    pub(crate) const SHA256_WITH_RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11];
+    pub(crate) const EC_PUBLIC_KEY: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1];
+    pub(crate) const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7];
+    pub(crate) const ECDSA_WITH_SHA256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2];
+    pub(crate) const SUBJECT_KEY_ID: &[u8] = &[0x55, 0x1d, 14];
+    pub(crate) const KEY_USAGE: &[u8] = &[0x55, 0x1d, 15];
+    pub(crate) const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 17];
+    pub(crate) const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 19];
+    pub(crate) const AUTHORITY_KEY_ID: &[u8] = &[0x55, 0x1d, 35];
+    pub(crate) const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 37];
+    pub(crate) const SERVER_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 1];
+    pub(crate) const CLIENT_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
 }
 
 /// One value with its tag and length.

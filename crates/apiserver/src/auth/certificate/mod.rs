@@ -11,7 +11,7 @@ mod tests;
 mod tls;
 
 pub use key::KeyKind;
-pub use tls::server_config;
+pub(crate) use tls::server_config;
 
 use super::{CREDENTIAL_ID, Randomness, User, hex};
 use base64::Engine;

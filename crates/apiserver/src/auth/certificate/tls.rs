@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// certificate they may show it. Whether it is good is asked per request, of
 /// [`CertificateAuthority::user_from_certificate`]: as with a real server, the answer to a bad one is 401 and not a
 /// broken connection.
-pub fn server_config(
+pub(crate) fn server_config(
     serving: &IssuedCertificate,
     clients: &CertificateAuthority,
 ) -> Result<Arc<ServerConfig>, CertificateError> {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// By which labels a ClusterRole collects the rules of others.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Aggregation {
+pub(crate) struct Aggregation {
     selectors: Vec<Selector>,
 }
 
@@ -71,7 +71,7 @@ impl Expression {
 
 /// The rules that a ClusterRole collects: selector by selector, role by role in the order of their names, each rule
 /// once. Nothing if it does not collect.
-pub fn collected_rules<'a>(
+pub(crate) fn collected_rules<'a>(
     role: &ClusterRole,
     all: impl IntoIterator<Item = &'a ClusterRole>,
 ) -> Option<Vec<PolicyRule>> {
@@ -92,7 +92,7 @@ pub fn collected_rules<'a>(
 }
 
 /// The same over objects as they are stored.
-pub fn aggregated_rules(role: &Value, all: &[Value]) -> Option<Value> {
+pub(crate) fn aggregated_rules(role: &Value, all: &[Value]) -> Option<Value> {
     present(role, "aggregationRule")?;
     let all: Vec<ClusterRole> = all.iter().map(ClusterRole::from_json).collect();
     let rules = collected_rules(&ClusterRole::from_json(role), &all)?;
@@ -103,7 +103,7 @@ impl Rbac {
     /// The ClusterRoles whose rules are not those that they collect, with the rules that they should have. To be
     /// written by the manager `clusterrole-aggregation-controller`, until there are none: one may collect another
     /// that collects.
-    pub fn stale_aggregates(&self) -> Vec<(&str, Vec<PolicyRule>)> {
+    pub(crate) fn stale_aggregates(&self) -> Vec<(&str, Vec<PolicyRule>)> {
         let roles = self.cluster_roles.values();
         let stale = roles.filter_map(|role| {
             let rules = collected_rules(role, self.cluster_roles.values())?;

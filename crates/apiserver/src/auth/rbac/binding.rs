@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A binding of subjects to a role.
 #[derive(Clone, Debug)]
-pub struct Binding {
+pub(crate) struct Binding {
     pub(super) name: String,
     /// Empty for a ClusterRoleBinding.
     pub(super) namespace: String,
@@ -25,7 +25,7 @@ pub(super) struct RoleRef {
 
 /// One subject of a binding.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub(crate) struct Subject {
     kind: String,
     name: String,
     namespace: String,

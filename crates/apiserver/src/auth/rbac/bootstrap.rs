@@ -12,7 +12,7 @@ const WRITE: &[&str] = &["create", "delete", "deletecollection", "patch", "updat
 const ALL: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 /// The objects, in the order in which they can be created.
-pub fn bootstrap_objects() -> Vec<(Kind, Value)> {
+pub(crate) fn bootstrap_objects() -> Vec<(Kind, Value)> {
     let mut roles = roles();
     // `admin` collects `edit`, which collects `view`: three rounds settle it.
     for _ in 0..3 {

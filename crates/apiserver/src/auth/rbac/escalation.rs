@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A write of a role or a binding.
 #[derive(Clone, Copy, Debug)]
-pub struct Write<'a> {
+pub(crate) struct Write<'a> {
     /// Who writes.
     pub user: &'a User,
     /// What.
@@ -26,7 +26,7 @@ pub struct Write<'a> {
 impl Rbac {
     /// Refuses a write that would give somebody rights that the writer does not have. To be asked before the object
     /// is validated, as the real server does.
-    pub fn check_write(&self, write: &Write<'_>) -> Result<(), ApiError> {
+    pub(crate) fn check_write(&self, write: &Write<'_>) -> Result<(), ApiError> {
         if write.user.is_master() || write.old.is_some_and(|old| only_garbage_collection(write.new, old)) {
             return Ok(());
         }

@@ -9,13 +9,13 @@ mod rule;
 pub(super) mod tests;
 mod validation;
 
-pub use aggregation::{Aggregation, aggregated_rules, collected_rules};
-pub use binding::{Binding, Subject};
-pub use bootstrap::bootstrap_objects;
-pub use escalation::Write;
-pub use rule::{Atom, PolicyRule, covers, uncovered};
+pub(crate) use aggregation::{Aggregation, aggregated_rules};
+pub(crate) use binding::{Binding, Subject};
+pub(crate) use bootstrap::bootstrap_objects;
+pub(crate) use escalation::Write;
+pub(crate) use rule::PolicyRule;
 pub(super) use validation::{invalid, operator_errors, required, requirement_errors};
-pub use validation::{set_defaults, validate, validate_object};
+pub(crate) use validation::{set_defaults, validate};
 
 use super::{User, aggregate, quoted, text};
 use crate::error::{ApiError, GroupResource};
@@ -24,11 +24,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The group of the four kinds.
-pub const GROUP: &str = "rbac.authorization.k8s.io";
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The four kinds of RBAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Rules for one namespace.
     Role,
     /// Who has them, in one namespace.
@@ -41,15 +41,16 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Role, Self::RoleBinding, Self::ClusterRole, Self::ClusterRoleBinding];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Role, Self::RoleBinding, Self::ClusterRole, Self::ClusterRoleBinding];
 
     /// The kind with a name, if it is one of these.
-    pub fn named(kind: &str) -> Option<Self> {
+    pub(crate) fn named(kind: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|k| k.name() == kind)
     }
 
     /// Its name.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Role => "Role",
             Self::RoleBinding => "RoleBinding",
@@ -59,7 +60,7 @@ impl Kind {
     }
 
     /// Its plural, as paths and refusals name it.
-    pub fn resource(self) -> &'static str {
+    pub(crate) fn resource(self) -> &'static str {
         match self {
             Self::Role => "roles",
             Self::RoleBinding => "rolebindings",
@@ -69,7 +70,7 @@ impl Kind {
     }
 
     /// Whether its objects live in namespaces.
-    pub fn is_namespaced(self) -> bool {
+    pub(crate) fn is_namespaced(self) -> bool {
         matches!(self, Self::Role | Self::RoleBinding)
     }
 
@@ -106,7 +107,7 @@ impl<'a> Attributes<'a> {
 
 /// What RBAC says to a request.
 #[derive(Clone, Debug)]
-pub enum Decision<'a> {
+pub(crate) enum Decision<'a> {
     /// Yes, because of this.
     Allowed(Grant<'a>),
     /// Nothing allows it. Roles that were bound and not found are in the list.
@@ -115,7 +116,7 @@ pub enum Decision<'a> {
 
 /// Why something is allowed.
 #[derive(Clone, Copy, Debug)]
-pub enum Grant<'a> {
+pub(crate) enum Grant<'a> {
     /// The user is in `system:masters`.
     Masters,
     /// A binding to a role that allows it, and which of its subjects the user is.
@@ -124,12 +125,12 @@ pub enum Grant<'a> {
 
 impl Decision<'_> {
     /// Whether it is a yes.
-    pub fn is_allowed(&self) -> bool {
+    pub(crate) fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
 
     /// The words of a review, empty if there are none.
-    pub fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         match self {
             Self::Allowed(Grant::Masters) => String::new(),
             Self::Allowed(Grant::Binding(binding, subject)) => {
@@ -143,7 +144,7 @@ impl Decision<'_> {
 
 /// A ClusterRole, as far as RBAC is concerned.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ClusterRole {
+pub(crate) struct ClusterRole {
     /// Its name.
     pub name: String,
     /// Its labels, by which others collect its rules.
@@ -156,7 +157,7 @@ pub struct ClusterRole {
 
 impl ClusterRole {
     /// Reads one.
-    pub fn from_json(role: &Value) -> Self {
+    pub(crate) fn from_json(role: &Value) -> Self {
         let labels = role.pointer("/metadata/labels").and_then(Value::as_object);
         let labels = labels.into_iter().flatten();
         Self {
@@ -169,21 +170,8 @@ impl ClusterRole {
 }
 
 /// All roles and bindings, and what follows from them.
-///
-/// ```
-/// # use allotment_apiserver::auth::{User, rbac::{Attributes, Kind, Rbac}};
-/// let mut rbac = Rbac::default();
-/// rbac.upsert(Kind::ClusterRole, "", "reader", &serde_json::json!({
-///     "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]}));
-/// rbac.upsert(Kind::RoleBinding, "default", "readers", &serde_json::json!({
-///     "roleRef": {"kind": "ClusterRole", "name": "reader"}, "subjects": [{"kind": "User", "name": "alice"}]}));
-/// let get = Attributes { verb: "get", resource: "configmaps", namespace: "default", ..Attributes::default() };
-/// let alice = User::new("alice", ["team"]);
-/// assert_eq!(rbac.authorize(&alice, &get).reason(),
-///     r#"RBAC: allowed by RoleBinding "readers/default" of ClusterRole "reader" to User "alice""#);
-/// ```
 #[derive(Clone, Debug, Default)]
-pub struct Rbac {
+pub(crate) struct Rbac {
     cluster_roles: BTreeMap<String, ClusterRole>,
     roles: BTreeMap<String, BTreeMap<String, Vec<PolicyRule>>>,
     cluster_bindings: Bindings,
@@ -192,7 +180,7 @@ pub struct Rbac {
 
 impl Rbac {
     /// An object was created or changed.
-    pub fn upsert(&mut self, kind: Kind, namespace: &str, name: &str, object: &Value) {
+    pub(crate) fn upsert(&mut self, kind: Kind, namespace: &str, name: &str, object: &Value) {
         match kind {
             Kind::ClusterRole => {
                 let role = ClusterRole { name: name.to_owned(), ..ClusterRole::from_json(object) };
@@ -211,7 +199,7 @@ impl Rbac {
     }
 
     /// An object is gone.
-    pub fn remove(&mut self, kind: Kind, namespace: &str, name: &str) {
+    pub(crate) fn remove(&mut self, kind: Kind, namespace: &str, name: &str) {
         match kind {
             Kind::ClusterRole => drop(self.cluster_roles.remove(name)),
             Kind::ClusterRoleBinding => self.cluster_bindings.remove(name),
@@ -233,7 +221,7 @@ impl Rbac {
     }
 
     /// Whether somebody may do something.
-    pub fn authorize(&self, user: &User, request: &Attributes<'_>) -> Decision<'_> {
+    pub(crate) fn authorize(&self, user: &User, request: &Attributes<'_>) -> Decision<'_> {
         if user.is_master() {
             return Decision::Allowed(Grant::Masters);
         }
@@ -282,7 +270,7 @@ impl Rbac {
     }
 
     /// The 403 for a request that is not allowed.
-    pub fn forbidden(user: &User, request: &Attributes<'_>, decision: &Decision<'_>) -> ApiError {
+    pub(crate) fn forbidden(user: &User, request: &Attributes<'_>, decision: &Decision<'_>) -> ApiError {
         let mut why = forbidden_message(user, request);
         let reason = decision.reason();
         if !reason.is_empty() {
@@ -304,7 +292,7 @@ impl Rbac {
     }
 
     /// Allows a request, or says why not.
-    pub fn check(&self, user: &User, request: &Attributes<'_>) -> Result<(), ApiError> {
+    pub(crate) fn check(&self, user: &User, request: &Attributes<'_>) -> Result<(), ApiError> {
         match self.authorize(user, request) {
             Decision::Allowed(_) => Ok(()),
             decision => Err(Self::forbidden(user, request, &decision)),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One rule of a role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PolicyRule {
+pub(crate) struct PolicyRule {
     /// What may be done; `*` is everything.
     pub verbs: Vec<String>,
     /// In which groups; the empty one is the core group, `*` is all.
@@ -22,7 +22,7 @@ pub struct PolicyRule {
 
 impl PolicyRule {
     /// Reads a rule; what is absent is empty.
-    pub fn from_json(rule: &Value) -> Self {
+    pub(crate) fn from_json(rule: &Value) -> Self {
         Self {
             verbs: texts(rule, "verbs"),
             api_groups: texts(rule, "apiGroups"),
@@ -33,12 +33,12 @@ impl PolicyRule {
     }
 
     /// The rules of a role.
-    pub fn all_of(role: &Value) -> Vec<Self> {
+    pub(crate) fn all_of(role: &Value) -> Vec<Self> {
         crate::auth::items(role, "rules").iter().map(Self::from_json).collect()
     }
 
     /// As it goes over the wire: what is empty is left out.
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let Self { verbs, api_groups, resources, resource_names, non_resource_urls } = self;
         let mut rule = json!({ "verbs": verbs });
         let optional = [
@@ -54,7 +54,7 @@ impl PolicyRule {
     }
 
     /// Whether it allows a request.
-    pub fn allows(&self, request: &Attributes<'_>) -> bool {
+    pub(crate) fn allows(&self, request: &Attributes<'_>) -> bool {
         if !has_or_all(&self.verbs, request.verb) {
             return false;
         }
@@ -114,7 +114,7 @@ impl PolicyRule {
 /// One thing that may be done: rules are taken apart into these, because one of them is always covered by a single
 /// rule or by none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Atom<'a> {
+pub(crate) struct Atom<'a> {
     verb: &'a str,
     what: What<'a>,
 }
@@ -126,14 +126,9 @@ enum What<'a> {
 }
 
 /// What `requested` grants and `owned` does not; nothing if all of it is covered.
-pub fn uncovered<'a>(owned: &[PolicyRule], requested: &'a [PolicyRule]) -> Vec<Atom<'a>> {
+pub(crate) fn uncovered<'a>(owned: &[PolicyRule], requested: &'a [PolicyRule]) -> Vec<Atom<'a>> {
     let atoms = requested.iter().flat_map(PolicyRule::atoms);
     atoms.filter(|atom| !owned.iter().any(|rule| rule.covers(atom))).collect()
-}
-
-/// Whether `owned` grants everything that `requested` grants.
-pub fn covers(owned: &[PolicyRule], requested: &[PolicyRule]) -> bool {
-    uncovered(owned, requested).is_empty()
 }
 
 /// The lines that tell somebody which rights are missing: the verbs of one resource together, sorted.

@@ -8,7 +8,7 @@ use crate::names::{self, Unit};
 use serde_json::{Value, json};
 
 /// Fills in what a binding may leave out.
-pub fn set_defaults(kind: Kind, object: &mut Value) {
+pub(crate) fn set_defaults(kind: Kind, object: &mut Value) {
     if !matches!(kind, Kind::RoleBinding | Kind::ClusterRoleBinding) {
         return;
     }
@@ -26,7 +26,7 @@ pub fn set_defaults(kind: Kind, object: &mut Value) {
 }
 
 /// What is wrong with an object (after [`set_defaults`]), and with the change if there was one before.
-pub fn validate(kind: Kind, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(crate) fn validate(kind: Kind, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     match kind {
         Kind::Role | Kind::ClusterRole => {
@@ -58,11 +58,6 @@ pub fn validate(kind: Kind, new: &Value, old: Option<&Value>) -> Vec<FieldError>
         }
     }
     errors
-}
-
-/// The same for a kind by its name; nothing is wrong with those that are not of RBAC.
-pub fn validate_object(kind: &str, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    Kind::named(kind).map(|kind| validate(kind, new, old)).unwrap_or_default()
 }
 
 fn rule_errors(rule: &Value, is_namespaced: bool, at: &str, errors: &mut Vec<FieldError>) {

@@ -7,8 +7,6 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use request::Issued;
-
 use super::{CREDENTIAL_ID, User, quoted_list, service_account_name};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -23,17 +21,17 @@ use std::fmt;
 const LEEWAY: SignedDuration = SignedDuration::from_mins(1);
 
 /// Signs and reads tokens.
-pub struct TokenSigner {
+#[derive(Clone)]
+pub(crate) struct TokenSigner {
     issuer: String,
     audiences: Vec<String>,
     key: hmac::Key,
     key_id: String,
-    max_expiration_seconds: Option<i64>,
 }
 
 /// What a token says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claims {
+pub(crate) struct Claims {
     /// For whom it is meant.
     #[serde(rename = "aud", default)]
     pub audiences: Vec<String>,
@@ -62,7 +60,7 @@ pub struct Claims {
 
 /// What a token is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BoundTo {
+pub(crate) struct BoundTo {
     /// The namespace of all of it.
     pub namespace: String,
     /// The Secret that it ends with.
@@ -75,7 +73,7 @@ pub struct BoundTo {
 
 /// An object, and no other that is called the same later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reference {
+pub(crate) struct Reference {
     /// Its name.
     pub name: String,
     /// Its UID.
@@ -84,7 +82,7 @@ pub struct Reference {
 
 /// What there is under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// Its UID.
     pub uid: String,
     /// Since when it is being deleted, if it is.
@@ -93,7 +91,7 @@ pub struct Found {
 
 /// Why a token is not good. Whoever sent it hears "Unauthorized" and nothing else; a TokenReview says the words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TokenError {
+pub(crate) enum TokenError {
     /// It is none of ours.
     NotOurs,
     /// It is one of ours, and something is wrong with it.
@@ -117,44 +115,35 @@ fn wrong(why: impl Into<String>) -> TokenError {
 
 impl fmt::Debug for TokenSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { issuer, audiences, key: _, key_id, max_expiration_seconds } = self;
+        let Self { issuer, audiences, key: _, key_id } = self;
         f.debug_struct("TokenSigner")
             .field("issuer", issuer)
             .field("audiences", audiences)
             .field("key", &"[redacted]")
             .field("key_id", key_id)
-            .field("max_expiration_seconds", max_expiration_seconds)
             .finish()
     }
 }
 
 impl TokenSigner {
     /// A signer with a secret. Its tokens are for the issuer itself unless somebody asks for other audiences.
-    pub fn new(issuer: impl Into<String>, secret: &[u8; 32]) -> Self {
+    pub(crate) fn new(issuer: impl Into<String>, secret: &[u8; 32]) -> Self {
         let issuer = issuer.into();
         Self {
             audiences: vec![issuer.clone()],
             issuer,
             key: hmac::Key::new(hmac::HMAC_SHA256, secret),
             key_id: URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, secret)),
-            max_expiration_seconds: None,
         }
     }
 
-    /// Shortens tokens that are asked for longer, as `--service-account-max-token-expiration` does.
-    #[must_use]
-    pub fn with_max_expiration_seconds(mut self, seconds: i64) -> Self {
-        self.max_expiration_seconds = Some(seconds);
-        self
-    }
-
     /// The audiences of the server itself.
-    pub fn audiences(&self) -> &[String] {
+    pub(crate) fn audiences(&self) -> &[String] {
         &self.audiences
     }
 
     /// The token that says this.
-    pub fn sign(&self, claims: &Claims) -> String {
+    pub(crate) fn sign(&self, claims: &Claims) -> String {
         let header = json!({ "alg": "HS256", "kid": self.key_id }).to_string();
         // Through a `Value`, because Go sorts the claims.
         let claims = serde_json::to_value(claims).unwrap_or_default().to_string();
@@ -165,7 +154,12 @@ impl TokenSigner {
 
     /// What a token says, if it is one of ours, for one of these audiences, and has not run out. Whether what it is
     /// bound to is still there is another question: [`Claims::user`].
-    pub fn verify(&self, token: &str, now: Timestamp, audiences: &[String]) -> Result<Claims, TokenError> {
+    pub(crate) fn verify(
+        &self,
+        token: &str,
+        now: Timestamp,
+        audiences: &[String],
+    ) -> Result<Claims, TokenError> {
         let (signed, signature) = token.rsplit_once('.').ok_or(TokenError::NotOurs)?;
         let (header, payload) = signed.split_once('.').ok_or(TokenError::NotOurs)?;
         let decode = |part: &str| {
@@ -191,17 +185,6 @@ impl TokenSigner {
         claims.check_time(now)?;
         Ok(claims)
     }
-
-    /// The user of a token that is good for the server itself. `find` tells what there is under a plural
-    /// (`serviceaccounts`, `secrets`), a namespace and a name.
-    pub fn authenticate(
-        &self,
-        token: &str,
-        now: Timestamp,
-        find: impl Fn(&str, &str, &str) -> Option<Found>,
-    ) -> Result<User, TokenError> {
-        self.verify(token, now, &self.audiences)?.user(now, find)
-    }
 }
 
 impl Claims {
@@ -219,9 +202,9 @@ impl Claims {
         Ok(())
     }
 
-    /// The user, if the account and what else it is bound to are still there. `find` is as for
-    /// [`TokenSigner::authenticate`].
-    pub fn user(
+    /// The user, if the account and what else it is bound to are still there. `find` tells
+    /// what there is under a plural (`serviceaccounts`, `secrets`), a namespace and a name.
+    pub(crate) fn user(
         &self,
         now: Timestamp,
         find: impl Fn(&str, &str, &str) -> Option<Found>,

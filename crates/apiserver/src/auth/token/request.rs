@@ -11,39 +11,25 @@ const DEFAULT_EXPIRATION_SECONDS: i64 = 3600;
 const MIN_EXPIRATION_SECONDS: i64 = 600;
 const MAX_EXPIRATION_SECONDS: i64 = 1 << 32;
 
-/// What a TokenRequest is answered with.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Issued {
-    /// The TokenRequest, with its status.
-    pub object: Value,
-    /// Warnings for whoever asked.
-    pub warnings: Vec<String>,
-}
-
 impl TokenSigner {
     /// Answers a TokenRequest for an account, which is given as it is stored. `secret_uid` tells the UID of a Secret
     /// in its namespace. Managed fields that are in the body stay in the answer.
-    pub fn issue(
+    pub(crate) fn issue(
         &self,
         body: &Value,
         account: &Value,
         secret_uid: impl Fn(&str) -> Option<String>,
         random: Randomness<'_>,
         now: Timestamp,
-    ) -> Result<Issued, ApiError> {
+    ) -> Result<Value, ApiError> {
         let account = &account["metadata"];
         let (namespace, name, uid) =
             (text(account, "namespace"), text(account, "name"), text(account, "uid"));
         check_metadata(&body["metadata"], namespace, name, uid)?;
         let spec = &body["spec"];
-        let mut seconds = expiration_seconds(spec)?;
+        let seconds = expiration_seconds(spec)?;
         let bound = present(spec, "boundObjectRef");
         let secret = bound.map(|bound| bound_secret(bound, secret_uid)).transpose()?;
-        let mut warnings = Vec::new();
-        if let Some(max) = self.max_expiration_seconds.filter(|max| seconds > *max) {
-            warnings.push(format!("requested expiration of {seconds} seconds shortened to {max} seconds"));
-            seconds = max;
-        }
         let audiences = match texts(spec, "audiences") {
             none if none.is_empty() => self.audiences.clone(),
             some => some,
@@ -58,18 +44,17 @@ impl TokenSigner {
             metadata.insert(key.to_owned(), json!(value));
         }
         metadata.insert("creationTimestamp".to_owned(), json!(rfc3339(now)));
-        let object = json!({
+        Ok(json!({
             "kind": "TokenRequest",
             "apiVersion": format!("{GROUP}/v1"),
             "metadata": metadata,
             "spec": { "audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound },
             "status": { "token": self.sign(&claims), "expirationTimestamp": rfc3339(ends_at) },
-        });
-        Ok(Issued { object, warnings })
+        }))
     }
 
-    /// Answers a TokenReview. `find` is as for [`TokenSigner::authenticate`].
-    pub fn review(
+    /// Answers a TokenReview. `find` is as for [`Claims::user`](super::Claims::user).
+    pub(crate) fn review(
         &self,
         body: &Value,
         now: Timestamp,

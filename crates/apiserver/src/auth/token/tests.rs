@@ -20,18 +20,30 @@ fn account() -> Value {
     json!({ "metadata": { "name": "bot", "namespace": "auth-test", "uid": ACCOUNT_UID } })
 }
 
-fn issue(body: &Value) -> Result<Issued, ApiError> {
+impl TokenSigner {
+    /// The user of a token that is good for the server itself.
+    fn authenticate(
+        &self,
+        token: &str,
+        now: Timestamp,
+        find: impl Fn(&str, &str, &str) -> Option<Found>,
+    ) -> Result<User, TokenError> {
+        self.verify(token, now, &self.audiences)?.user(now, find)
+    }
+}
+
+fn issue(body: &Value) -> Result<Value, ApiError> {
     issue_with(&signer(), body)
 }
 
-fn issue_with(signer: &TokenSigner, body: &Value) -> Result<Issued, ApiError> {
+fn issue_with(signer: &TokenSigner, body: &Value) -> Result<Value, ApiError> {
     let secret = |name: &str| (name == "bind").then(|| SECRET_UID.to_owned());
     let mut random = |bytes: &mut [u8]| bytes.fill(0xab);
     signer.issue(body, &account(), secret, &mut random, now())
 }
 
 fn token(body: &Value) -> String {
-    issue(body).unwrap().object["status"]["token"].as_str().unwrap().to_owned()
+    issue(body).unwrap()["status"]["token"].as_str().unwrap().to_owned()
 }
 
 fn bound() -> Value {
@@ -54,7 +66,7 @@ fn after(seconds: i64) -> Timestamp {
 
 #[test]
 fn the_answer_and_the_claims_are_those_of_a_real_server() {
-    let mut answer = issue(&json!({})).unwrap().object;
+    let mut answer = issue(&json!({})).unwrap();
     let token = answer["status"]["token"].take();
     assert_eq!(
         answer,
@@ -162,10 +174,7 @@ fn requests_are_refused_in_the_words_of_a_real_server() {
 #[test]
 fn the_longest_life_that_can_be_asked_for() {
     let body = json!({ "spec": { "expirationSeconds": 4_294_967_296_i64 } });
-    assert_eq!(issue(&body).unwrap().object["status"]["expirationTimestamp"], "2162-12-22T16:43:49Z");
-    let short = issue_with(&signer().with_max_expiration_seconds(7200), &body).unwrap();
-    assert_eq!(short.object["spec"]["expirationSeconds"], 7200);
-    assert_eq!(short.warnings, ["requested expiration of 4294967296 seconds shortened to 7200 seconds"]);
+    assert_eq!(issue(&body).unwrap()["status"]["expirationTimestamp"], "2162-12-22T16:43:49Z");
 }
 
 #[test]
@@ -268,12 +277,12 @@ fn reviews_say_what_a_real_server_says() {
 fn what_others_signed_is_not_ours() {
     let same_issuer = TokenSigner::new(ISSUER, &[8; 32]);
     let theirs =
-        issue_with(&same_issuer, &json!({})).unwrap().object["status"]["token"].as_str().unwrap().to_owned();
+        issue_with(&same_issuer, &json!({})).unwrap()["status"]["token"].as_str().unwrap().to_owned();
     let error = signer().authenticate(&theirs, now(), find).unwrap_err();
     assert_eq!(error, TokenError::Invalid("invalid signature, no keys found".to_owned()));
     let other_issuer = TokenSigner::new("https://elsewhere", &[7; 32]);
     let theirs =
-        issue_with(&other_issuer, &json!({})).unwrap().object["status"]["token"].as_str().unwrap().to_owned();
+        issue_with(&other_issuer, &json!({})).unwrap()["status"]["token"].as_str().unwrap().to_owned();
     assert_eq!(signer().authenticate(&theirs, now(), find).unwrap_err(), TokenError::NotOurs);
     for malformed in ["", "a.b", "a.b.c.d", "..", "e30.e30.", "\u{fc}.\u{fc}.\u{fc}"] {
         assert_eq!(

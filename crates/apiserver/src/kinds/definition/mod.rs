@@ -17,7 +17,7 @@ use crate::{
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Holds a definition until the objects of its kind are gone.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -317,6 +317,16 @@ fn deprecation(object: &Value, version: &Value) -> Option<String> {
 }
 
 /// The kind of a definition, in each version that is served. It was checked before it was kept.
+/// Formats that nobody will check, and that were not there before.
+pub(super) fn warnings(old: Option<&Value>, new: &Value) -> Vec<String> {
+    let formats = |object: &Value| -> BTreeSet<String> {
+        let schemas = versions(object).map(|version| &version["schema"]["openAPIV3Schema"]);
+        schemas.flat_map(schema::unrecognized_formats).collect()
+    };
+    let known = old.map(formats).unwrap_or_default();
+    formats(new).difference(&known).map(|format| format!("unrecognized format {format:?}")).collect()
+}
+
 fn resources(object: &Value) -> Vec<Resource> {
     let spec = &object["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -14,7 +14,7 @@ const HEIGHT_LIMIT: u16 = 300;
 
 impl Expr {
     /// An expression that is not too deep.
-    pub fn new(at: usize, node: Node) -> Result<Self, Issue> {
+    pub(super) fn new(at: usize, node: Node) -> Result<Self, Issue> {
         let height = 1 + node.children().map(|child| child.height).max().unwrap_or(0);
         match height > HEIGHT_LIMIT {
             true => Err(Issue::whole("max recursion depth exceeded")),
@@ -23,13 +23,13 @@ impl Expr {
     }
 
     /// Visits this and all that is below.
-    pub fn walk(&self, visit: &mut dyn FnMut(&Expr)) {
+    pub(super) fn walk(&self, visit: &mut dyn FnMut(&Expr)) {
         visit(self);
         self.node.children().for_each(|child| child.walk(visit));
     }
 
     /// Whether an identifier occurs that no macro declares.
-    pub fn mentions(&self, name: &str) -> bool {
+    pub(super) fn mentions(&self, name: &str) -> bool {
         match &self.node {
             Node::Ident(found) => found == name,
             Node::Fold(fold) if fold.var == name || fold.second.as_deref() == Some(name) => {
@@ -150,11 +150,11 @@ pub(super) struct Issue {
 }
 
 impl Issue {
-    pub fn new(at: usize, words: impl Into<String>) -> Self {
+    pub(super) fn new(at: usize, words: impl Into<String>) -> Self {
         Self { at: Some(at), words: words.into() }
     }
 
-    pub fn whole(words: impl Into<String>) -> Self {
+    pub(super) fn whole(words: impl Into<String>) -> Self {
         Self { at: None, words: words.into() }
     }
 }

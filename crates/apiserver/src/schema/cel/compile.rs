@@ -48,7 +48,7 @@ pub(super) struct Compiler {
 
 impl Compiler {
     /// `no_old` is the place above which old values cannot be told apart.
-    pub fn tree(
+    pub(super) fn tree(
         &mut self,
         path: &str,
         schema: &Schema,

@@ -21,14 +21,14 @@ pub(super) struct Evaluator<'a, 'e> {
 }
 
 impl<'a, 'e> Evaluator<'a, 'e> {
-    pub fn new(patterns: &'e BTreeMap<String, Pattern>, this: Val<'a>, old: Option<Val<'a>>) -> Self {
+    pub(super) fn new(patterns: &'e BTreeMap<String, Pattern>, this: Val<'a>, old: Option<Val<'a>>) -> Self {
         let mut scope = vec![("self", this)];
         scope.extend(old.map(|old| ("oldSelf", old)));
         Self { scope, patterns, steps: 0 }
     }
 
     /// Counts work; a string of ten characters is about as much as a step.
-    pub fn spend(&mut self, steps: usize) -> Result<(), Failure> {
+    pub(super) fn spend(&mut self, steps: usize) -> Result<(), Failure> {
         self.steps = self.steps.saturating_add(steps as u64);
         match self.steps > STEP_LIMIT {
             true => Err(Failure("operation cancelled: actual cost limit exceeded".to_owned())),
@@ -36,14 +36,14 @@ impl<'a, 'e> Evaluator<'a, 'e> {
         }
     }
 
-    pub fn pattern(&self, text: &str) -> Result<Pattern, Failure> {
+    pub(super) fn pattern(&self, text: &str) -> Result<Pattern, Failure> {
         match self.patterns.get(text) {
             Some(pattern) => Ok(pattern.clone()),
             None => Pattern::new(text).map_err(Failure),
         }
     }
 
-    pub fn eval(&mut self, expr: &'e Expr) -> Outcome<'a> {
+    pub(super) fn eval(&mut self, expr: &'e Expr) -> Outcome<'a> {
         stacker::maybe_grow(128 << 10, 2 << 20, || self.eval_here(expr))
     }
 

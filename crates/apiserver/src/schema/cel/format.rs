@@ -10,7 +10,7 @@ pub(super) struct Clause(char);
 
 impl Clause {
     /// What is wrong with a value of this type here.
-    pub fn refuses(self, type_: &str) -> Option<String> {
+    pub(super) fn refuses(self, type_: &str) -> Option<String> {
         if type_ == "dyn" {
             return None;
         }

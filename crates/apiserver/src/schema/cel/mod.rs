@@ -33,7 +33,7 @@ use walk::{Place, Walk};
 
 /// The rules of a schema, compiled.
 #[derive(Clone, Debug, Default)]
-pub struct CompiledRules {
+pub(crate) struct CompiledRules {
     schema: Arc<Schema>,
     tree: Option<Arc<Tree>>,
 }
@@ -41,7 +41,7 @@ pub struct CompiledRules {
 impl CompiledRules {
     /// Compiles all rules of the schema of a kind, or refuses those that make no sense. Paths are relative to the
     /// schema.
-    pub fn new(schema: &Schema) -> Result<Self, Vec<FieldError>> {
+    pub(crate) fn new(schema: &Schema) -> Result<Self, Vec<FieldError>> {
         Self::compiled("", schema, true)
     }
 
@@ -60,14 +60,14 @@ impl CompiledRules {
     }
 
     /// Whether there are no rules.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.tree.is_none()
     }
 
     /// What the rules say of an object, and of its change.
     ///
     /// A rule about a value that did not change is not enforced, unless it is about the change.
-    pub fn check(&self, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    pub(crate) fn check(&self, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let pair = old.map(|old| Correlated { new, old, schema: &self.schema });
         self.run("", new, old, pair)
     }

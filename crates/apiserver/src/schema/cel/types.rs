@@ -84,7 +84,7 @@ pub(super) fn declared(schema: &Schema, resource: bool) -> Option<Type<'_>> {
 
 impl<'s> Type<'s> {
     /// Whether a value of the other type can stand where this one is wanted; learns what the letters stand for.
-    pub fn accepts(&self, other: &Type<'s>, letters: &mut [Option<Type<'s>>; 3]) -> bool {
+    pub(super) fn accepts(&self, other: &Type<'s>, letters: &mut [Option<Type<'s>>; 3]) -> bool {
         use Type::{
             Duration, Dyn, List, Map, Meta, Null, Object, Opaque, Optional, Param, Timestamp, Unknown,
         };
@@ -136,7 +136,7 @@ impl<'s> Type<'s> {
     }
 
     /// The type with its letters replaced.
-    pub fn with(&self, letters: &[Option<Type<'s>>; 3]) -> Type<'s> {
+    pub(super) fn with(&self, letters: &[Option<Type<'s>>; 3]) -> Type<'s> {
         match self {
             Self::Param(letter) => letters[usize::from(*letter).min(2)].clone().unwrap_or(Self::Dyn),
             Self::List(item) => Self::List(Box::new(item.with(letters))),
@@ -147,7 +147,7 @@ impl<'s> Type<'s> {
         }
     }
 
-    pub fn is_same(&self, other: &Type<'s>) -> bool {
+    pub(super) fn is_same(&self, other: &Type<'s>) -> bool {
         self.to_string() == other.to_string()
     }
 }

@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub(super) struct Failure(pub String);
 
 impl Failure {
-    pub fn no_overload() -> Self {
+    pub(super) fn no_overload() -> Self {
         Self("no such overload".to_owned())
     }
 }
@@ -56,7 +56,7 @@ pub(super) enum Text<'a> {
 }
 
 impl Text<'_> {
-    pub fn as_str(&self) -> &str {
+    pub(super) fn as_str(&self) -> &str {
         match self {
             Self::Lent(text) => text,
             Self::Own(text) => text,
@@ -176,7 +176,7 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
 }
 
 impl<'a> Val<'a> {
-    pub fn text(&self) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text.as_str()),
             _ => None,
@@ -184,7 +184,7 @@ impl<'a> Val<'a> {
     }
 
     /// The name of its type at run time.
-    pub fn type_name(&self) -> &'static str {
+    pub(super) fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null_type",
             Self::Bool(_) => "bool",
@@ -203,7 +203,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    pub fn size(&self) -> Option<usize> {
+    pub(super) fn size(&self) -> Option<usize> {
         Some(match self {
             Self::Text(text) => text.as_str().chars().count(),
             Self::Bytes(bytes) => bytes.len(),
@@ -216,7 +216,7 @@ impl<'a> Val<'a> {
     }
 
     /// The item of a list.
-    pub fn item(&self, index: usize) -> Option<Outcome<'a>> {
+    pub(super) fn item(&self, index: usize) -> Option<Outcome<'a>> {
         match self {
             Self::JsonList(items, schema) => items.get(index).map(|item| view_item(item, schema)),
             Self::List(items) => items.get(index).cloned().map(Ok),
@@ -225,7 +225,7 @@ impl<'a> Val<'a> {
     }
 
     /// The items of a list.
-    pub fn items(&self) -> Option<Vec<Outcome<'a>>> {
+    pub(super) fn items(&self) -> Option<Vec<Outcome<'a>>> {
         match self {
             Self::JsonList(items, schema) => Some(items.iter().map(|item| view_item(item, schema)).collect()),
             Self::List(items) => Some(items.iter().cloned().map(Ok).collect()),
@@ -234,12 +234,12 @@ impl<'a> Val<'a> {
     }
 
     /// The items of a list that must all be good.
-    pub fn good_items(&self) -> Result<Vec<Val<'a>>, Failure> {
+    pub(super) fn good_items(&self) -> Result<Vec<Val<'a>>, Failure> {
         self.items().ok_or_else(Failure::no_overload)?.into_iter().collect()
     }
 
     /// The keys of a map, with their values.
-    pub fn entries(&self) -> Option<Vec<(Val<'a>, Outcome<'a>)>> {
+    pub(super) fn entries(&self) -> Option<Vec<(Val<'a>, Outcome<'a>)>> {
         match self {
             Self::JsonMap(fields, schema, resource) => {
                 let is_object = is_object(schema, *resource);
@@ -261,7 +261,7 @@ impl<'a> Val<'a> {
     }
 
     /// The value of a key. A field of an object that is `null` is not there.
-    pub fn get(&self, key: &Val<'a>) -> Result<Option<Val<'a>>, Failure> {
+    pub(super) fn get(&self, key: &Val<'a>) -> Result<Option<Val<'a>>, Failure> {
         match self {
             Self::JsonMap(fields, schema, resource) => {
                 let key = key.text().ok_or_else(Failure::no_overload)?;
@@ -289,7 +289,7 @@ impl<'a> Val<'a> {
     }
 
     /// Whether two values are the same. Values of different types are not, numbers of different types can be.
-    pub fn equals(&self, other: &Val<'a>) -> Result<bool, Failure> {
+    pub(super) fn equals(&self, other: &Val<'a>) -> Result<bool, Failure> {
         if let (Some(size), Some(other_size)) = (self.list_size(), other.list_size()) {
             return if size == other_size { self.list_equals(other) } else { Ok(false) };
         }
@@ -393,7 +393,7 @@ impl<'a> Val<'a> {
         Ok(true)
     }
 
-    pub fn compare(&self, other: &Val<'a>) -> Result<Ordering, Failure> {
+    pub(super) fn compare(&self, other: &Val<'a>) -> Result<Ordering, Failure> {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
             (Self::Text(a), Self::Text(b)) => Some(a.as_str().cmp(b.as_str())),

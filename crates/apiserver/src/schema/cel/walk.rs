@@ -62,7 +62,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub fn visit<'a>(
+    pub(super) fn visit<'a>(
         &mut self,
         tree: &Tree,
         path: &Path<'_>,

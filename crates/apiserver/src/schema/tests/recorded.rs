@@ -1,7 +1,7 @@
 //! What kube-apiserver 1.36.3 answered, case by case; see `testdata`.
 
 use crate::error::FieldError;
-use crate::schema::{CompiledRules, Schema, default, prune, refusals};
+use crate::schema::{CompiledRules, Schema, blocks_rules, default, prune, rules_not_checked, validate};
 use serde_json::{Value, json};
 
 const PREFIX: &str = "spec.validation.openAPIV3Schema";
@@ -41,7 +41,14 @@ fn checked_by(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<String> 
         default(schema, &mut value);
         value
     };
-    shown(&refusals(schema, &rules, &prepared(new), old.map(prepared).as_ref()))
+    let (new, old) = (prepared(new), old.map(prepared));
+    let mut errors = validate(schema, &new, old.as_ref());
+    match blocks_rules(&errors) {
+        _ if rules.is_empty() => {}
+        true => errors.push(rules_not_checked()),
+        false => errors.extend(rules.check(&new, old.as_ref())),
+    }
+    shown(&errors)
 }
 
 /// Compares all cases and tells of all that differ.

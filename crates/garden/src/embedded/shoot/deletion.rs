@@ -9,8 +9,7 @@ use super::forbid;
 use allotment_api::gardener::names;
 use allotment_apiserver::{
     error::{ApiError, FieldError},
-    extension::Write,
-    resource::Resource,
+    extension::{Resource, Write},
 };
 use serde_json::Value;
 

@@ -15,7 +15,7 @@ use super::{
     worker, workers,
 };
 use allotment_apiserver::{
-    auth::rbac::Attributes,
+    auth::Attributes,
     error::{ApiError, FieldError},
     extension::Write,
 };

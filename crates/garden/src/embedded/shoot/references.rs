@@ -7,7 +7,7 @@ use super::super::{
     refusals::{bullets, forbidden},
 };
 use super::{forbid, form::toleration_id, mutate::NO_PROJECT, workers};
-use allotment_apiserver::{auth::rbac::Attributes, error::ApiError, extension::Write};
+use allotment_apiserver::{auth::Attributes, error::ApiError, extension::Write};
 use serde_json::Value;
 
 /// Checks what a Shoot refers to.

@@ -1,12 +1,6 @@
-//! Whatever comes in, there is an answer, and what was there before is not worse for it. The fuzzer (`fuzz/`) takes the same
-//! look at what it makes up.
+//! What the fuzzer begins with, changed here and there.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "these are tests")]
-
-mod log;
-mod patches;
-mod requests;
-
+use super::{log, patches, requests};
 use proptest::prelude::*;
 use std::{fs, path::Path};
 

@@ -1,6 +1,6 @@
 //! Any bytes as an object in JSON and, below it, a patch of each kind.
 
-use allotment_apiserver::{
+use crate::{
     patch::{Decoding, json, merge, strategic},
     schema,
 };

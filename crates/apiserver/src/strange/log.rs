@@ -1,6 +1,6 @@
 //! Any bytes as the log of a server that remembers.
 
-use allotment_apiserver::state::whole_entries;
+use crate::state::whole_entries;
 
 /// Reads it, and says how many entries of it are whole.
 pub fn examine(bytes: &[u8]) -> usize {
