@@ -28,7 +28,7 @@ use allotment_operator::{
     survey::{Sources, Survey},
 };
 use anyhow::{Context, Result, bail};
-use crash::Victim;
+use crash::{Fate, Victim};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{
@@ -42,6 +42,7 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     pin::pin,
+    process::ExitStatus,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -183,7 +184,10 @@ impl Scene<'_> {
                 }
                 Some(sighting) = sightings.next() => view.see(sighting)?,
                 _ = redraw.tick() => view.draw()?,
-                () = hands.time_to_kill() => hands.kill(&mut view).await?,
+                fate = hands.fate() => match hands.meet(fate).await {
+                    Ok(told) => view.tell(&told)?,
+                    Err(error) => break Err(error),
+                },
             }
         };
         hands.stop().await;
@@ -254,17 +258,25 @@ impl Hands {
         Ok(Self::Here { running, stop })
     }
 
-    async fn time_to_kill(&mut self) {
+    /// Waits until something becomes of them.
+    async fn fate(&mut self) -> Fate {
         match self {
-            Self::Here { .. } => std::future::pending().await,
-            Self::Apart(victim) => victim.time().await,
+            Self::Here { running, .. } => {
+                let ended = running.await;
+                Fate::Ended(ended.map(|()| ExitStatus::default()).map_err(io::Error::other))
+            }
+            Self::Apart(victim) => victim.fate().await,
         }
     }
 
-    async fn kill(&mut self, view: &mut View) -> Result<()> {
-        match self {
-            Self::Here { .. } => Ok(()),
-            Self::Apart(victim) => victim.kill(view).await,
+    /// Does what is to be done, and says what it was.
+    async fn meet(&mut self, fate: Fate) -> Result<String> {
+        match (self, fate) {
+            (Self::Apart(victim), fate) => victim.meet(fate).await,
+            (Self::Here { .. }, Fate::Ended(Err(error))) => Err(error).context("the operators ended"),
+            (Self::Here { .. }, _) => {
+                bail!("the operators ended by themselves; without them there is no demo")
+            }
         }
     }
 
@@ -272,8 +284,10 @@ impl Hands {
         match self {
             Self::Here { running, stop } => {
                 let _ = stop.send(());
-                // It ended by itself if this fails.
-                let _ = running.await;
+                // Whoever has ended by itself was waited for already.
+                if !running.is_finished() {
+                    let _ = running.await;
+                }
             }
             Self::Apart(victim) => victim.stop().await,
         }
