@@ -96,15 +96,7 @@ impl Victim {
             }
             None => false,
         };
-        let leases =
-            self.control_plane.list(&ListParams::default()).await.context("cannot list the Leases")?;
-        for lease in leases {
-            let nobody = json!({ "spec": { "holderIdentity": null } });
-            self.control_plane
-                .patch(&lease.name_any(), &PatchParams::default(), &Patch::Merge(nobody))
-                .await
-                .context("cannot free a Lease")?;
-        }
+        free_leases(&self.control_plane).await?;
         self.spawn()?;
         if !killed {
             return Ok("operators: started anew".to_owned());
@@ -147,6 +139,18 @@ impl Victim {
         self.child = Some(child);
         Ok(())
     }
+}
+
+/// Whoever holds a Lease is known to be dead: nobody has to wait until it runs out.
+pub(super) async fn free_leases(leases: &Api<Lease>) -> Result<()> {
+    for lease in leases.list(&ListParams::default()).await.context("cannot list the Leases")? {
+        let nobody = json!({ "spec": { "holderIdentity": null } });
+        leases
+            .patch(&lease.name_any(), &PatchParams::default(), &Patch::Merge(nobody))
+            .await
+            .context("cannot free a Lease")?;
+    }
+    Ok(())
 }
 
 fn ordinal(n: usize) -> String {

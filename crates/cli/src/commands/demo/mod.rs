@@ -28,7 +28,7 @@ use allotment_operator::{
     survey::{Sources, Survey},
 };
 use anyhow::{Context, Result, bail};
-use crash::{Fate, Victim};
+use crash::{Fate, Victim, free_leases};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{
@@ -92,6 +92,8 @@ async fn on_embedded(args: &DemoArgs) -> Result<()> {
 async fn remembered(args: &DemoArgs, folder: &Path) -> Result<()> {
     let started = Instant::now();
     let embedded = EmbeddedLandscape::start_in(folder).await?;
+    // The folder is ours, so whoever had it before is dead, and perhaps was killed with its Leases.
+    free_leases(&Api::default_namespaced(embedded.landscape.control_plane.clone())).await?;
     let scene = Scene { landscape: &embedded.landscape, folder, args };
     scene.show("This process is", started).await
 }

@@ -158,6 +158,7 @@ impl<'a> Tour<'a> {
             &[
                 "control apply -f examples/kubeconfig-request.yaml".to_owned(),
                 format!("control patch kubereq {name} --type merge -p '{patch}'"),
+                format!("control wait kubereq {name} --for=condition=Ready"),
                 format!("control get kubereq {name} -o jsonpath='{{.status.kubeconfig}}' | base64 -d > {small}"),
                 format!("{kubectl} --kubeconfig {small} get secret any    # NotFound: it may look"),
                 format!("{kubectl} --kubeconfig {small} get secrets       # Forbidden: nobody asked to list"),
@@ -193,7 +194,15 @@ impl<'a> Tour<'a> {
             "Its revocation",
             "It has leaked, say. The grant is taken away, and the request is called revoked only when a try with the old token was\n\
              refused.",
-            &[format!("control annotate kubereq {name} --overwrite {}=true", annotation::REVOKE)],
+            &[
+                format!("control annotate kubereq {name} --overwrite {}=true", annotation::REVOKE),
+                format!("control wait kubereq {name} --for=condition=Revoked"),
+                format!(
+                    "{} --kubeconfig {} get secret any    # Unauthorized",
+                    self.landscape.kubectl.display(),
+                    self.small.display()
+                ),
+            ],
         )
         .await?;
         let revoke = json!({ "metadata": { "annotations": { (annotation::REVOKE): "true" } } });
@@ -288,6 +297,10 @@ impl<'a> Tour<'a> {
         let mut object: Value = serde_saphyr::from_str(text).context("the example is no YAML")?;
         // What the seed shows there is what the operators write.
         object.as_object_mut().and_then(|object| object.remove("status"));
+        // As kubectl leaves it, which otherwise warns whoever applies the same by hand.
+        let applied = format!("{object}\n");
+        object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
+            json!(applied);
         let control_plane = self.landscape.control_plane.clone();
         match object["kind"].as_str() {
             Some("Cluster") => apply::<Cluster>(Api::namespaced(control_plane, namespace), &object).await,

@@ -22,31 +22,48 @@ Ask for a cluster, and watch it grow in an account of its tenant:
 Ask for a kubeconfig of it that lives for an hour, and see it refused once it is revoked:
   control apply -f examples/kubeconfig-request.yaml         # its namespace is not there yet, so:
   control patch kubereq example-cluster.compass-operator --type merge -p '{{\"spec\": {{\"role\": {{\"createNamespace\": true}}}}}}'
+  control wait kubereq example-cluster.compass-operator --for=condition=Ready
   control get kubereq example-cluster.compass-operator -o jsonpath='{{.status.kubeconfig}}' | base64 -d > {small}
-  {kubectl} --kubeconfig {small} get secret any; {kubectl} --kubeconfig {small} get secrets    # NotFound, so it may; Forbidden, since nobody asked to list
+  {kubectl} --kubeconfig {small} get secret any     # NotFound: it may look
+  {kubectl} --kubeconfig {small} get secrets        # Forbidden: nobody asked to list
   control annotate kubereq example-cluster.compass-operator --overwrite operator.kyma-project.io/revoke=true
+  control wait kubereq example-cluster.compass-operator --for=condition=Revoked
+  {kubectl} --kubeconfig {small} get secret any     # Unauthorized
 
 Ask what it waits for, who sits where, and why:
-  alias allotment='{program}'; export KUBECONFIG={control_plane}; config={config}
+  alias allotment='{program}'
+  export KUBECONFIG={control_plane}; config={config}
   allotment cluster explain example-cluster -n cluster-operator --config $config
   allotment pool history aws-01 --config $config
   allotment pool doctor --config $config
-  allotment kubeconfig list; allotment kubeconfig revoke --all
+  allotment kubeconfig list
+  allotment kubeconfig revoke --all --yes
 
 Change rules, limits and what Shoots begin with while it runs, break them, look what it says:
   $EDITOR $config
   allotment cluster diff --all-namespaces --config $config    # what that does to Shoots that exist
-  curl 'http://{address}/readyz?verbose'; curl http://{address}/metrics
+  curl 'http://{address}/readyz?verbose'
+  curl http://{address}/metrics
 
-A typing error is told, and what Gardener fails at is told too:
-  control apply -f examples/cluster-with-bad-issuer.yaml; control describe kcl -n cluster-operator; control apply -f examples/cluster.yaml
+A typing error is told:
+  control apply -f examples/cluster-with-bad-issuer.yaml
+  control describe kcl -n cluster-operator
+  control apply -f examples/cluster.yaml
+
+What Gardener fails at is told too, until somebody mends it:
   garden annotate shoot --all --overwrite gardenlet.allotment.dev/script='{{\"fail\": {{\"codes\": [\"ERR_INFRA_QUOTA_EXCEEDED\"]}}}}' gardener.cloud/operation=reconcile
+  allotment cluster explain example-cluster -n cluster-operator --config $config
+  garden annotate shoot --all --overwrite gardenlet.allotment.dev/script- gardener.cloud/operation=retry
 
 Give it back: first the Shoot goes, then the account becomes dirty, and whoever cleans it removes the labels:
   control delete -f examples/cluster.yaml
+  garden wait credentialsbinding aws-01 --for=jsonpath='{{.metadata.labels.dirty}}'=true
   garden label credentialsbinding aws-01 dirty- tenantName-
 
-An account without a cluster is to be had too: control apply -f examples/subscription-request.yaml
+An account without a cluster is to be had too:
+  control apply -f examples/subscription-request.yaml
+  control get subreq -n cluster-operator
+
 {end}
 ",
         program = program.display(),
