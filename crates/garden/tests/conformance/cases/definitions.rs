@@ -51,6 +51,21 @@ fn lives() -> Vec<Case> {
     let objects = || objects_of("things");
     vec![
         case_with(
+            "definitions::warn_of_formats_that_nobody_checks",
+            things(json!({ "a": { "type": "string", "format": "colour" } })),
+            vec![
+                json_patch(
+                    at("things"),
+                    json!([{
+                        "op": "add",
+                        "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/b",
+                        "value": { "type": "array", "items": { "type": "string", "format": "smell" } },
+                    }]),
+                ),
+                merge(at("things"), json!({ "metadata": { "labels": { "a": "b" } } })),
+            ],
+        ),
+        case_with(
             "definitions::serve_and_go",
             things(json!({ "a": { "type": "string" } })),
             vec![

@@ -32,6 +32,25 @@ pub fn cases() -> Vec<Case> {
             merge(format!("{CONFIG_MAPS}/a?force=true"), json!({})).is(422),
         ],
     ));
+    let strange = || json!([{ "op": "add", "path": "/metadata/labels/y", "value": "2", "more": 1 }]);
+    all.push(case(
+        "patch::fields_of_operations_that_mean_nothing",
+        [
+            start(),
+            create(WIDGETS, widget("a", json!({}))),
+            json_patch(format!("{CONFIG_MAPS}/a?fieldValidation=Ignore"), strange()),
+            json_patch(at(), strange()),
+            // It shows the object, whose fields stand in another order.
+            json_patch(format!("{CONFIG_MAPS}/a?fieldValidation=Strict"), strange())
+                .is(422)
+                .ignore("/body/message")
+                .ignore("/body/details/causes/0/message"),
+            json_patch(
+                format!("{WIDGETS}/a"),
+                json!([{ "op": "add", "path": "/metadata/labels", "value": {}, "more": 1 }]),
+            ),
+        ],
+    ));
     all.push(case(
         "patch::on_a_custom_resource",
         [
