@@ -19,8 +19,8 @@ COPY crates crates
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
     target="$(uname -m)-unknown-linux-musl" \
-    && cargo build --release --locked --target "$target" -p allotment-cli \
-    && cp "target/$target/release/allotment" /allotment \
+    && cargo build --profile dist --locked --target "$target" -p allotment-cli \
+    && cp "target/$target/dist/allotment" /allotment \
     && ldd /allotment 2>&1 | grep -q 'statically linked'
 
 FROM gcr.io/distroless/static:nonroot

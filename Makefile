@@ -29,9 +29,9 @@ landscape: ## Start a real garden, control plane and shoot API servers to play w
 	@$(TARGET)/landscape up --person
 
 static: ## Build the binary that goes into the image (needs musl-tools and the musl target)
-	@$(CARGO) build --release --locked --target x86_64-unknown-linux-musl -p allotment-cli
-	@ldd $(TARGET)/x86_64-unknown-linux-musl/release/allotment 2>&1 | grep -q 'statically linked'
-	@$(TARGET)/x86_64-unknown-linux-musl/release/allotment --version
+	@$(CARGO) build --profile dist --locked --target x86_64-unknown-linux-musl -p allotment-cli
+	@ldd $(TARGET)/x86_64-unknown-linux-musl/dist/allotment 2>&1 | grep -q 'statically linked'
+	@$(TARGET)/x86_64-unknown-linux-musl/dist/allotment --version
 
 generate: ## Write the chart's copies of the CRDs anew
 	@ALLOTMENT_GENERATE=1 $(CARGO) test --quiet -p allotment-api --test chart

@@ -26,8 +26,8 @@ pub enum Planted {
     ClusterLetGoUnseen,
     /// A token whose Secret is deleted is refused.
     EndedIsRefused,
-    /// One token that is refused speaks for all that were ended with it.
-    OneTokenForAll,
+    /// One API server that refuses a token speaks for all.
+    OneServerForAll,
     /// A leaked token is ended before there is another one.
     OldTokenEndedFirst,
     /// A token is written down when it is there.
@@ -50,7 +50,7 @@ impl Planted {
     /// Those of the kubeconfig operator.
     pub const OF_ACCESS: [Self; 6] = [
         Self::EndedIsRefused,
-        Self::OneTokenForAll,
+        Self::OneServerForAll,
         Self::OldTokenEndedFirst,
         Self::TokenWrittenDownLater,
         Self::GoneWithCluster,

@@ -50,9 +50,11 @@ fn what_was_found_stays_mended() {
 fn planted_faults_are_found() {
     for (fault, seed, says) in [
         (Planted::EndedIsRefused, 3, "has let go of a token that is valid"),
-        (Planted::OneTokenForAll, 5, "is called revoked, and a token of it is valid"),
-        (Planted::OldTokenEndedFirst, 5, "publishes is refused"),
+        (Planted::OneServerForAll, 3, "has let go of a token that is valid"),
+        (Planted::OldTokenEndedFirst, 3, "publishes is refused"),
+        (Planted::TokenWrittenDownLater, 40, "which has nothing"),
         (Planted::GoneWithCluster, 3, "has let go of a token that is valid"),
+        (Planted::SilentIsGone, 5, "is called revoked, and a token of it is valid"),
     ] {
         let run = run_planted(Play::Access, seed, fault).unwrap();
         let found = run.violations.first().map(|(_, violation)| violation.to_string()).unwrap_or_default();

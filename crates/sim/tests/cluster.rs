@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 use allotment_operator::planted::Planted;
-use allotment_sim::stage::{Play, Run, Script, Seeds, enumerate, run_script, run_seed, sweep};
+use allotment_sim::stage::{Play, Run, Script, Seeds, enumerate, run_planted, run_script, run_seed, sweep};
 
 fn fine(run: &Run) {
     let seed = run.script.options.seed;
@@ -59,5 +59,20 @@ fn what_was_found_stays_mended() {
         fault 1 watch-own-shoots 1 watch-stall time=2780";
     for script in [pause, flaps] {
         fine(&run_script(&script.parse().unwrap(), false).unwrap());
+    }
+}
+
+/// The first seeds that find each of them, so that the suite need not run them all.
+#[test]
+fn planted_faults_are_found() {
+    for (fault, seed, says) in [
+        (Planted::ShootNotLookedFor, 134, "Cluster k3 says Ready"),
+        (Planted::ShootWithoutVersion, 56, "which its request does not have"),
+        (Planted::MissingShootMadeAgain, 1, "was made again for Cluster k2, and nobody said so"),
+        (Planted::ClusterLetGoUnseen, 39, "is left behind, its Cluster is gone"),
+    ] {
+        let run = run_planted(Play::Cluster, seed, fault).unwrap();
+        let found = run.violations.first().map(|(_, violation)| violation.to_string()).unwrap_or_default();
+        assert!(found.contains(says), "{fault:?}, seed {seed}: {found:?}");
     }
 }

@@ -21,6 +21,8 @@ pub struct Fleet {
     pub maps: BTreeMap<String, String>,
     /// Clusters, by UID, with the generations that a Shoot was once like, working and healthy.
     pub fitted: BTreeSet<(String, i64)>,
+    /// Requests that were ever there, with the UID of the Cluster: somebody may tear one away between a decision and a write.
+    pub owners: BTreeMap<RequestUid, String>,
     /// What the Clusters, by UID, asked for last, and in which generation.
     pub asked: BTreeMap<String, (i64, Features)>,
 }
@@ -135,8 +137,14 @@ impl Fleet {
         found
     }
 
-    /// Remembers which generations of Clusters have a Shoot that is like that. To be called after every write of anybody.
-    pub fn note_fitted(&mut self) {
+    /// Remembers whose requests there are, and which generations of Clusters have a Shoot that is like that. To be called after every
+    /// write of anybody.
+    pub fn remember(&mut self) {
+        for (uid, owned) in &self.requests {
+            if !self.owners.contains_key(uid) {
+                self.owners.insert(uid.clone(), owned.owner.clone());
+            }
+        }
         for wish in self.clusters.values() {
             let fits = self.shoots.get(&wish.shoot_name).is_some_and(|stand| stand.fits(wish));
             // What is no change to the Shoot, like administrators, needs no other Shoot: whoever reads may see the one from
@@ -157,7 +165,7 @@ impl Fleet {
         match (before, after) {
             (Some(before), Some(after)) if before.uid == after.uid => self.changed(name, wish, before, after),
             (Some(before), None) => self.deleted(name, wish, before),
-            (None, Some(_)) => created(name, wish),
+            (None, Some(after)) => self.created(name, wish, after),
             _ => Vec::new(),
         }
     }
@@ -205,10 +213,25 @@ impl Fleet {
         }
     }
 
+    /// A Shoot is made once, and again only if somebody says so. Where somebody took the finalizer off the Cluster meanwhile,
+    /// its request has to be there still: it keeps the account.
+    fn created(&self, name: &str, wish: Option<(&String, &Wish)>, after: &Stand) -> Vec<Wrong> {
+        let is_held = after.request.as_ref().is_some_and(|request| self.requests.contains_key(request));
+        match wish {
+            None if is_held => Vec::new(),
+            None => vec![Wrong::MadeForNobody(name.to_owned())],
+            Some((cluster, wish)) if wish.shoot_uid.is_some() && !wish.may_recreate => {
+                vec![Wrong::MadeAgain(name.to_owned(), cluster.clone())]
+            }
+            Some(_) => Vec::new(),
+        }
+    }
+
     fn may_write(&self, wish: &Wish, shoot: &Stand) -> bool {
-        let owner = shoot.request.as_ref().and_then(|request| self.requests.get(request));
-        let is_marked = owner.is_some_and(|owned| owned.owner == wish.uid);
-        let may_take = wish.shoot_uid.is_none() || wish.deleting || wish.may_recreate;
+        let owner = shoot.request.as_ref().and_then(|request| self.owners.get(request));
+        let is_marked = owner == Some(&wish.uid);
+        // What somebody else made goes with the Cluster, if it has its mark, and is nobody's before.
+        let may_take = wish.deleting || (!shoot.forged && (wish.shoot_uid.is_none() || wish.may_recreate));
         wish.shoot_uid.as_ref() == Some(&shoot.uid)
             || wish.may_adopt.as_ref() == Some(&shoot.uid)
             || (is_marked && may_take)
@@ -316,16 +339,5 @@ impl Features {
     /// Whether a Shoot for the one is right for the other.
     fn is_same_shoot(&self, other: &Self) -> bool {
         self.pools == other.pools && self.clients == other.clients
-    }
-}
-
-/// A Shoot is made once, and again only if somebody says so.
-fn created(name: &str, wish: Option<(&String, &Wish)>) -> Vec<Wrong> {
-    match wish {
-        None => vec![Wrong::MadeForNobody(name.to_owned())],
-        Some((cluster, wish)) if wish.shoot_uid.is_some() && !wish.may_recreate => {
-            vec![Wrong::MadeAgain(name.to_owned(), cluster.clone())]
-        }
-        Some(_) => Vec::new(),
     }
 }

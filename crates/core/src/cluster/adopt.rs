@@ -51,8 +51,11 @@ fn about_the_cluster(adoption: &Adoption<'_>) -> Vec<String> {
     }
     let status = cluster.status.as_ref();
     let own = status.and_then(|status| status.shoot_uid.as_ref());
-    if let Some(own) = own.filter(|own| Some(*own) != shoot.metadata.uid.as_ref()) {
-        let name = status.and_then(|status| status.shoot_name.as_deref()).unwrap_or_default();
+    let own_name = status.and_then(|status| status.shoot_name.as_ref());
+    // One that stands in the place of ours: ours cannot be there any more.
+    let is_in_its_place = own_name.is_some() && own_name == shoot.metadata.name.as_ref();
+    if let Some(own) = own.filter(|own| Some(*own) != shoot.metadata.uid.as_ref() && !is_in_its_place) {
+        let name = own_name.map(String::as_str).unwrap_or_default();
         found.push(format!("the Cluster has a Shoot already: {name}, with the UID {own}"));
         return found;
     }
@@ -215,6 +218,9 @@ mod tests {
         assert_eq!(of(|case| case.cluster["spec"]["core"]["shootName"] = json!("older")), "");
         let ours = json!({"allotment.dev/subscription-request": "of-ours"});
         assert_eq!(of(|case| case.shoot["metadata"]["labels"] = ours), "", "it was begun before");
+        let replaced =
+            |case: &mut Case| case.cluster["status"] = json!({"shootName": "older", "shootUID": "v"});
+        assert_eq!(of(replaced), "", "ours is gone, and this one has its name");
         assert_eq!(
             of(|case| {
                 case.tenant = None;

@@ -10,7 +10,10 @@ use allotment_api::{
     kyma::{Cluster, ClusterPhase, SubscriptionRequest},
     names::{annotation, finalizer},
 };
-use allotment_core::cluster::{CloudProfileKind, Clusters, flow::request_name};
+use allotment_core::cluster::{
+    CloudProfileKind, Clusters,
+    flow::{forget_managed_fields, request_name},
+};
 use kube::{ResourceExt, api::ObjectMeta};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -180,7 +183,7 @@ impl Index {
 
     /// A Shoot is there.
     pub fn learn_shoot(&mut self, mut shoot: Shoot) -> Vec<Task> {
-        shoot.metadata.managed_fields = None;
+        forget_managed_fields(&mut shoot.metadata);
         let name = shoot.name_any();
         if self.shoots.current(&name).is_some_and(|known| is_older(&shoot.metadata, &known.metadata)) {
             return Vec::new();

@@ -89,15 +89,16 @@ impl Inner {
     fn gather(&self, name: &ClusterName) -> Option<Scene> {
         let (index, clusters) = (self.index(), self.clusters());
         let mut cluster = index.cluster(name)?;
-        if self.has(Planted::MissingShootMadeAgain) {
+        let shoot_name = shoot_name(&cluster, &self.settings.project).ok();
+        let shoot = shoot_name.and_then(|name| index.shoot(&name));
+        if shoot.is_none() && self.has(Planted::MissingShootMadeAgain) {
             let marks = Arc::make_mut(&mut cluster).annotations_mut();
             marks.insert(annotation::RECREATE_SHOOT.to_owned(), "true".to_owned());
         }
-        let shoot_name = shoot_name(&cluster, &self.settings.project).ok();
         let scene = Scene {
             name: name.clone(),
             request: index.request_of(&cluster),
-            shoot: shoot_name.and_then(|name| index.shoot(&name)),
+            shoot,
             is_live: self.has(Planted::ShootNotLookedFor),
             refusal: None,
             administrators: None,

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// A Shoot that is still there is a person's business; we look whether it is gone.
 const ORPHAN_LOOK: Duration = Duration::from_mins(5);
 
+/// A look that began while the Cluster was there ends soon: its calls have deadlines.
+const LAST_LOOK: Duration = Duration::from_secs(1);
+
 impl Inner {
     /// Lets a request go once a live read shows that neither its Cluster nor its Shoot is there. A Shoot that is left is not
     /// deleted: whoever removed the finalizer may have wanted to keep it.
@@ -22,6 +25,10 @@ impl Inner {
             return Ok(Outcome::Done);
         }
         if let Some(owner) = owner(&request) {
+            // It may be about to make the Shoot that must not be without its request.
+            if self.is_looked_at(&owner) {
+                return Ok(Outcome::After(LAST_LOOK));
+            }
             let api: Api<Cluster> = Api::namespaced(self.control_plane.clone(), &owner.namespace);
             let cluster = call(|| format!("read Cluster {owner}"), api.get_opt(&owner.name)).await?;
             let is_there = cluster.is_some_and(|cluster| {

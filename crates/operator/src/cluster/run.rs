@@ -291,6 +291,11 @@ impl Inner {
         self.queue.add(task);
     }
 
+    /// Whether a Cluster is being looked at.
+    pub(super) fn is_looked_at(&self, name: &ClusterName) -> bool {
+        self.queue.is_running(&Task::Cluster(name.clone()))
+    }
+
     /// When this process began: looks into clusters are spread from then on.
     pub(super) fn started(&self) -> Instant {
         self.started

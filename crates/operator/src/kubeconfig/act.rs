@@ -197,9 +197,7 @@ impl Inner {
         let taken = Taken::Tokens(secrets.to_vec());
         if self.taken(scene).as_ref() != Some(&taken) {
             inside::delete_tokens(&reached, secrets).await?;
-            let token =
-                scene.leaked.take().filter(|_| secrets.len() == 1 || self.has(Planted::OneTokenForAll));
-            self.ended().insert(scene.name.clone(), Ended::now(taken, token));
+            self.ended().insert(scene.name.clone(), Ended::now(taken, scene.leaked.take()));
         }
         self.is_refused(scene, &reached).await
     }
@@ -210,14 +208,8 @@ impl Inner {
         scene: &mut Scene,
         grant: &Grant,
     ) -> Result<Result<bool, TargetTrouble>, Trouble> {
-        let taken = self.taken(scene);
-        let is_ended = taken == Some(Taken::All);
-        // Another one may be believed for longer than the one that is published, and is not known: the time is waited out.
-        let is_only = scene.tokens_at(self.clock.now()) <= 1 && taken.is_none();
-        let token = match is_only || self.has(Planted::OneTokenForAll) {
-            true => self.published_token(scene).await?,
-            false => None,
-        };
+        let is_ended = self.taken(scene) == Some(Taken::All);
+        let token = if is_ended { None } else { self.published_token(scene).await? };
         let withdrawn = async {
             let reached = self.reach(scene).await?;
             if !is_ended {
@@ -252,8 +244,9 @@ impl Inner {
     /// Whether the cluster no longer believes what was ended.
     async fn is_refused(&self, scene: &Scene, reached: &Reached) -> Result<bool, TargetTrouble> {
         let Some(ended) = self.ended().get(&scene.name).cloned() else { return Ok(true) };
-        let is_refused =
-            self.has(Planted::EndedIsRefused) || inside::is_refused(&self.targets, reached, &ended).await?;
+        let is_time_over = ended.is_forgotten() || self.has(Planted::OneServerForAll);
+        let is_refused = self.has(Planted::EndedIsRefused)
+            || (is_time_over && inside::is_refused(&self.targets, reached, &ended).await?);
         if is_refused {
             self.ended().remove(&scene.name);
         }

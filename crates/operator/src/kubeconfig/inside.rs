@@ -141,15 +141,20 @@ impl Ended {
     pub(super) fn now(taken: Taken, token: Option<SecretString>) -> Self {
         Self { taken, since: Instant::now(), token }
     }
+
+    /// Whether no server remembers any more whom it let in. A cluster may have several, and a trial asks one of them.
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.since.elapsed() >= TOKEN_CACHE
+    }
 }
 
-/// Whether a token is refused. One that is not known counts as refused when no server believes it any more.
+/// Whether a token is refused by the server that happens to answer. One that is not known counts as refused.
 pub(super) async fn is_refused(
     targets: &Targets,
     reached: &Reached,
     ended: &Ended,
 ) -> Result<bool, TargetTrouble> {
-    let Some(token) = &ended.token else { return Ok(ended.since.elapsed() >= TOKEN_CACHE) };
+    let Some(token) = &ended.token else { return Ok(true) };
     let client = targets.with_token(reached, token.clone()).await?;
     let what = || format!("try a token on {}", reached.key);
     let error = call(what, client.list_core_api_versions()).await.err();

@@ -10,11 +10,8 @@ use crate::{
     runtime::queue::Outcome,
     target::{Key, Reached},
 };
-use allotment_api::kyma::{
-    BroughtReference, Cluster, KubeconfigRequest, SecretKeyReference, ShootReference, TokenStatus,
-};
+use allotment_api::kyma::{BroughtReference, Cluster, KubeconfigRequest, SecretKeyReference, ShootReference};
 use allotment_core::access::flow::{Hitch, View, decide};
-use jiff::Timestamp;
 use secrecy::SecretString;
 use std::{
     collections::BTreeMap,
@@ -75,14 +72,6 @@ impl Scene {
     /// Where the grant is, or is about to be.
     pub(super) fn place(&self) -> Option<Key> {
         place_of(&self.request)
-    }
-
-    /// How many tokens may be valid.
-    pub(super) fn tokens_at(&self, now: Timestamp) -> usize {
-        let tokens = self.request.status.iter().flat_map(|status| &status.tokens);
-        let is_over =
-            |token: &&TokenStatus| token.expiration_timestamp.as_ref().is_some_and(|end| end.0 <= now);
-        tokens.filter(|token| !is_over(token)).count()
     }
 
     /// What was seen in another cluster than the one that is written down now says nothing about this one.

@@ -99,6 +99,11 @@ impl<T: Ord + Clone> Queue<T> {
         nothing_due && !state.tasks.values().any(|task| task.running)
     }
 
+    /// Whether somebody has taken this task and not finished it.
+    pub fn is_running(&self, task: &T) -> bool {
+        self.lock().tasks.get(task).is_some_and(|task| task.running)
+    }
+
     /// Forgets everything.
     pub fn clear(&self) {
         let mut state = self.lock();
@@ -239,7 +244,7 @@ mod tests {
         queue.add(1);
         let task = queue.next().await;
         queue.add(1);
-        assert!(!queue.is_idle_until(Instant::now()), "it runs");
+        assert!(!queue.is_idle_until(Instant::now()) && queue.is_running(&1) && !queue.is_running(&2));
         queue.finish(&task, Outcome::Done);
         assert_eq!(queue.next().await, 1);
         queue.finish(&1, Outcome::Done);

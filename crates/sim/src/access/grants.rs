@@ -52,6 +52,8 @@ pub(crate) struct Issued {
     given: BTreeMap<String, BTreeSet<Given>>,
     /// Until when a Shoot believes a token that is good no more, in milliseconds.
     believed: BTreeMap<String, u64>,
+    /// How often one of these was tried.
+    trials: u64,
     /// How often something was written, wherever.
     pub(crate) writes: u64,
     /// What was wrong after so many writes: it is asked for again and again, and what does not change need not be looked at.
@@ -124,6 +126,13 @@ impl World {
     pub(crate) fn is_believed(&self, token: &str) -> bool {
         let now = self.millis();
         self.state().issued.believed.get(token).is_some_and(|until| now < *until)
+    }
+
+    /// Whether a trial gets to the API server of a Shoot that believes a token, and not to its neighbour.
+    pub(crate) fn asks_believer(&self) -> bool {
+        let mut state = self.state();
+        state.issued.trials += 1;
+        dice_for(self.options.seed, &["neighbour"], state.issued.trials).happens(500)
     }
 
     fn requests(&self) -> Vec<KubeconfigRequest> {

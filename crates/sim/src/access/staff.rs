@@ -126,7 +126,7 @@ impl Service<Request<Body>> for Bearer {
             let Answer::Now(reply) = server.with_server(|server| server.handle(request, None, now)) else {
                 return Err("nobody watches with a token".into());
             };
-            if reply.code == 401 && world.is_believed(token.expose_secret()) {
+            if reply.code == 401 && world.is_believed(token.expose_secret()) && world.asks_believer() {
                 // It knows who asks, and that they may do nothing.
                 return refusal(403);
             }

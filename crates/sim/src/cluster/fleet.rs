@@ -146,7 +146,7 @@ impl World {
             _ => Vec::new(),
         };
         let fleet = &mut self.state().eyes.fleet;
-        fleet.note_fitted();
+        fleet.remember();
         found.into_iter().chain(fleet.violations()).map(Violation::from).collect()
     }
 

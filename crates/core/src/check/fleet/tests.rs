@@ -42,7 +42,7 @@ fn good() -> Fleet {
     fleet.shoots.insert("s".to_owned(), stand);
     fleet.requests.insert(uid("r"), owned);
     fleet.maps.insert("m".to_owned(), "k-uid".to_owned());
-    fleet.note_fitted();
+    fleet.remember();
     fleet
 }
 
@@ -126,7 +126,7 @@ fn fails(fleet: &mut Fleet, reason: &str) {
 #[test]
 fn a_write_to_a_shoot_does_what_it_may() {
     type Case = (fn(&mut Fleet, &mut Stand), &'static str);
-    let cases: [Case; 9] = [
+    let cases: [Case; 11] = [
         (|_, _| (), ""),
         (
             |_, after| after.account = Some(AccountName::new("b")),
@@ -157,6 +157,20 @@ fn a_write_to_a_shoot_does_what_it_may() {
                 wish(fleet).shoot_uid = None;
                 fleet.requests.clear();
             },
+            "",
+        ),
+        (
+            |fleet, _| {
+                wish(fleet).shoot_uid = None;
+                stand(fleet).forged = true;
+            },
+            "Shoot s was written, but the one with UID s-uid is not ours",
+        ),
+        (
+            |fleet, _| {
+                wish(fleet).shoot_uid = None;
+                fleet.owners.clear();
+            },
             "Shoot s was written, but the one with UID s-uid is not ours",
         ),
         (
@@ -185,6 +199,8 @@ fn a_shoot_is_made_once() {
     wish(&mut fleet).may_recreate = true;
     assert_eq!(words(fleet.shoot_write("s", None, Some(&made))), "");
     fleet.clusters.clear();
+    assert_eq!(words(fleet.shoot_write("s", None, Some(&made))), "", "its request keeps the account");
+    fleet.requests.clear();
     let nobody = "Shoot s was made, and no Cluster asks for it";
     assert_eq!(words(fleet.shoot_write("s", None, Some(&made))), nobody);
 }
@@ -209,15 +225,15 @@ fn a_cluster_goes_last_and_is_ready_only_if_its_shoot_was() {
     let early = "Cluster k is said to be ready, and its Shoot never was";
     assert_eq!(words(fleet.cluster_write("k", &before, Some(&ready))), early);
     // Gardener is at work again: what asks for the same is as good as before, and what asks for something else is not.
-    fleet.note_fitted();
+    fleet.remember();
     stand(&mut fleet).stage = Stage::Working;
     *wish(&mut fleet) = ready.clone();
-    fleet.note_fitted();
+    fleet.remember();
     assert_eq!(words(fleet.cluster_write("k", &before, Some(&ready))), "");
     let mut other = Wish { generation: 4, observed: Some(4), ..ready };
     other.asks.clients.insert("c".to_owned());
     *wish(&mut fleet) = other.clone();
-    fleet.note_fitted();
+    fleet.remember();
     assert_eq!(words(fleet.cluster_write("k", &before, Some(&other))), early);
     fleet.shoots.clear();
     fleet.requests.clear();

@@ -320,7 +320,8 @@ fn taken(mut draft: Draft, shoot: &Shoot) -> Decision {
 
 fn replaced(mut draft: Draft, shoot: &Shoot) -> Decision {
     let message = format!(
-        "Shoot {} is another one than ours: it has the UID {}, ours had {}; it is left alone",
+        "Shoot {} is another one than ours: it has the UID {}, ours had {}; it is left alone. `allotment cluster adopt` takes it \
+         over; to have an empty one instead, delete it",
         shoot.metadata.name.as_deref().unwrap_or_default(),
         shoot.metadata.uid.as_deref().unwrap_or_default(),
         draft.status.shoot_uid.as_deref().unwrap_or_default(),

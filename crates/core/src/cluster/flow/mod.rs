@@ -28,6 +28,7 @@ pub use ask::{request_for, request_name};
 pub use byoc::Standing;
 pub use news::{News, news};
 pub use outlook::Awaited;
+pub use whose::forget_managed_fields;
 
 use super::{Authentication, Clusters};
 use allotment_api::{

@@ -82,6 +82,7 @@ impl World {
         shoot["metadata"]["uid"] = json!("of-the-shoot");
         shoot["metadata"]["generation"] = json!(1);
         shoot["metadata"]["resourceVersion"] = json!("100");
+        shoot["metadata"]["managedFields"] = json!([{"manager": "allotment", "operation": "Apply"}]);
         self.shoot = Some(shoot);
     }
 
@@ -91,6 +92,7 @@ impl World {
         let mut shoot = apply.shoot;
         shoot["metadata"]["uid"] = json!("of-the-shoot");
         shoot["metadata"]["generation"] = json!(2);
+        shoot["metadata"]["managedFields"] = json!([{"manager": "allotment", "operation": "Apply"}]);
         self.shoot = Some(shoot);
         self.finish();
     }
@@ -345,6 +347,22 @@ fn another_shoot_in_the_place_of_ours_is_left_alone() {
     let status = world.rest();
     assert_eq!(provisioned(&status).1, "ShootMissing");
     assert_eq!(status.shoot_uid.as_deref(), Some("of-the-shoot"));
+}
+
+#[test]
+fn a_copy_of_our_shoot_is_not_ours_unless_told_to() {
+    let mut world = World::ready();
+    let shoot = world.shoot.as_mut().unwrap();
+    shoot["metadata"]["uid"] = json!("of-the-copy");
+    shoot["metadata"]["managedFields"] = json!([{"manager": "velero", "operation": "Update"}]);
+    world.annotate(annotation::RECREATE_SHOOT, "true");
+    assert_eq!(provisioned(&world.rest()).1, "ShootMissing");
+    world.annotate(annotation::ADOPT_SHOOT, "of-the-copy");
+    assert_eq!(world.rest().shoot_uid.as_deref(), Some("of-the-copy"));
+    // The same where the status never named a Shoot.
+    world.cluster["status"] = Value::Null;
+    world.cluster["metadata"]["annotations"] = Value::Null;
+    assert_eq!(provisioned(&world.rest()).1, "ShootTaken");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use super::{View, is_marked};
 use allotment_api::{
     gardener::Shoot,
-    names::{annotation, label},
+    names::{FIELD_MANAGER, annotation, label},
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// Whose a Shoot is.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +27,16 @@ pub(super) fn whose<'a>(view: &View<'a>) -> Whose<'a> {
     if known.is_some() && known == uid {
         return Whose::Ours(shoot);
     }
-    let has_our_mark = carries(shoot, view.request.and_then(|request| request.metadata.uid.as_deref()));
+    let request = view.request.and_then(|request| request.metadata.uid.as_deref());
+    let is_our_work = carries(shoot, request) && is_written_by_us(&shoot.metadata);
     let annotations = view.cluster.metadata.annotations.as_ref();
     let may_take = annotations.and_then(|all| all.get(annotation::ADOPT_SHOOT)).map(String::as_str) == uid;
     match known {
         // We made it, and the status could not be written any more.
-        None if has_our_mark => Whose::Ours(shoot),
+        None if is_our_work => Whose::Ours(shoot),
         _ if may_take => Whose::Ours(shoot),
         None => Whose::Others(shoot),
-        Some(_) if has_our_mark && is_marked(view.cluster, annotation::RECREATE_SHOOT) => Whose::Ours(shoot),
+        Some(_) if is_our_work && is_marked(view.cluster, annotation::RECREATE_SHOOT) => Whose::Ours(shoot),
         Some(_) => Whose::Replaced(shoot),
     }
 }
@@ -52,4 +54,20 @@ pub(super) fn carries(shoot: &Shoot, request: Option<&str>) -> bool {
     let labels = shoot.metadata.labels.as_ref();
     let carried = labels.and_then(|labels| labels.get(label::SUBSCRIPTION_REQUEST));
     request.is_some() && carried.map(String::as_str) == request
+}
+
+/// Whether we have ever applied anything to it. A copy that somebody made of a Shoot of ours has its labels, but its fields are
+/// theirs: what the Cluster no longer asks for would stay in it when we apply.
+fn is_written_by_us(metadata: &ObjectMeta) -> bool {
+    let managers = metadata.managed_fields.iter().flatten();
+    managers.filter_map(|entry| entry.manager.as_deref()).any(|manager| manager == FIELD_MANAGER)
+}
+
+/// Leaves of the managed fields what has to be known to tell whose it is. They are most of an object.
+pub fn forget_managed_fields(metadata: &mut ObjectMeta) {
+    let mut ours: Vec<_> = metadata.managed_fields.take().into_iter().flatten().collect();
+    ours.retain(|entry| entry.manager.as_deref() == Some(FIELD_MANAGER) && entry.subresource.is_none());
+    ours.truncate(1);
+    ours.iter_mut().for_each(|entry| entry.fields_v1 = None);
+    metadata.managed_fields = (!ours.is_empty()).then_some(ours);
 }
