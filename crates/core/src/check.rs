@@ -1,13 +1,17 @@
 //! What must always hold, as checks over plain values: used by tests after every step, by the simulation, and on live ledgers.
 
+mod astray;
 mod change;
+mod estate;
 mod fleet;
 mod scene;
 mod trail;
 mod wording;
 mod wrong;
 
+pub use astray::Astray;
 pub use change::{change, entry_change};
+pub use estate::{Estate, Order, Plot, who};
 pub use fleet::{Features, Fleet, Owned, Stage, Stand, Wish};
 pub use scene::{Asked, Grown, Scene};
 pub use trail::{Happened, Trail};
@@ -122,6 +126,8 @@ pub enum Violation {
     CouldBeServed(RequestUid, AccountName),
     /// Something about a Cluster or its Shoot.
     Cluster(Wrong),
+    /// Something about a provider of openMCP.
+    Provider(Astray),
 }
 
 impl Violation {
@@ -129,8 +135,15 @@ impl Violation {
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Cluster(one), Self::Cluster(other)) => discriminant(one) == discriminant(other),
+            (Self::Provider(one), Self::Provider(other)) => discriminant(one) == discriminant(other),
             _ => discriminant(self) == discriminant(other),
         }
+    }
+}
+
+impl From<Astray> for Violation {
+    fn from(astray: Astray) -> Self {
+        Self::Provider(astray)
     }
 }
 
@@ -175,6 +188,7 @@ impl fmt::Display for Violation {
             }
             Self::WaitsTwice(request) => write!(formatter, "request {request} waits twice"),
             Self::Cluster(wrong) => wrong.fmt(formatter),
+            Self::Provider(astray) => astray.fmt(formatter),
             other => wording::more(other, formatter),
         }
     }

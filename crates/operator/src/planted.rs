@@ -36,6 +36,16 @@ pub enum Planted {
     GoneWithCluster,
     /// A cluster that does not answer is gone.
     SilentIsGone,
+    /// Of openMCP: a Shoot of the right name is the Cluster's, whoever made it.
+    TakenByName,
+    /// Of openMCP: a Shoot that cannot be read is gone.
+    UnreadIsGone,
+    /// Of openMCP: a Cluster that the cache does not show is gone, and what was granted in it.
+    GoneByCache,
+    /// Of openMCP: what is granted no more stays where it is.
+    NothingTakenBack,
+    /// Of openMCP: a grant that could not be taken away is forgotten.
+    WithdrawnUnseen,
 }
 
 impl Planted {
@@ -55,6 +65,15 @@ impl Planted {
         Self::TokenWrittenDownLater,
         Self::GoneWithCluster,
         Self::SilentIsGone,
+    ];
+
+    /// Those of the providers of openMCP.
+    pub const OF_OPENMCP: [Self; 5] = [
+        Self::TakenByName,
+        Self::UnreadIsGone,
+        Self::GoneByCache,
+        Self::NothingTakenBack,
+        Self::WithdrawnUnseen,
     ];
 
     /// Those of the subscription operator and the ledger.

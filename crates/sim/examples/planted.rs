@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let of_accounts = Planted::ALL.iter().map(|fault| (Play::Subscription, *fault));
     let of_clusters = Planted::OF_CLUSTERS.iter().map(|fault| (Play::Cluster, *fault));
     let of_access = Planted::OF_ACCESS.iter().map(|fault| (Play::Access, *fault));
-    for (play, fault) in of_accounts.chain(of_clusters).chain(of_access) {
+    let of_openmcp = Planted::OF_OPENMCP.iter().map(|fault| (Play::Openmcp, *fault));
+    for (play, fault) in of_accounts.chain(of_clusters).chain(of_access).chain(of_openmcp) {
         let seeds =
             Seeds { play, first: 1, count: SEEDS, most_failures: 1, jobs: None, planted: Some(fault) };
         let sum = sweep(seeds, |_| ())?;

@@ -9,10 +9,12 @@
 //! | [`subscription`] | what is particular about the subscription operator |
 //! | [`cluster`] | what is particular about the cluster operator |
 //! | [`access`] | what is particular about the kubeconfig operator |
+//! | [`openmcp`] | what is particular about providers of openMCP |
 
 pub mod access;
 pub mod bench;
 pub mod cluster;
 pub mod meter;
+pub mod openmcp;
 pub mod stage;
 pub mod subscription;

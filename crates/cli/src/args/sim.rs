@@ -35,6 +35,16 @@ pub(crate) enum SimCommand {
         allotment sim access --seed 17 --trace\n  \
         allotment sim access --enumerate")]
     Access(SimArgs),
+    /// Providers of openMCP, of two names and in two environments, in gardens that they share, and everything that goes wrong
+    ///
+    /// People offer, change and withdraw Landscapes and ProviderConfigs, order Clusters and ask for access, in right and wrong
+    /// orders. No provider may write what is another's, and in the end nothing may be left that nobody asks for. Exits with 1 if
+    /// anything was found.
+    #[command(after_help = "Examples:\n  \
+        allotment sim openmcp --seeds 2000\n  \
+        allotment sim openmcp --seed 17 --trace\n  \
+        allotment sim openmcp --enumerate")]
+    Openmcp(SimArgs),
 }
 
 /// What is run.

@@ -1,9 +1,13 @@
 //! Whose an AccessRequest is.
 
 use super::names::label_value;
-use allotment_api::openmcp::{
-    AccessRequest,
-    names::{RequestPhase, label},
+use crate::condition;
+use allotment_api::{
+    condition::ConditionStatus,
+    openmcp::{
+        AccessRequest,
+        names::{RequestCondition, RequestPhase, label},
+    },
 };
 
 /// Whether a provider acts on an AccessRequest. Until the generic controller has set both labels and the phase, and after a
@@ -25,10 +29,17 @@ pub fn is_providers(request: &AccessRequest, provider: &str) -> bool {
 pub fn is_handed_over(request: &AccessRequest) -> bool {
     let observed = request.status.as_ref().map(|status| status.common.observed_generation);
     match phase_of(request) {
-        Some(RequestPhase::Pending) => true,
+        // While it says that it has found no provider, there is none: who acts all the same takes turns with it for ever.
+        Some(RequestPhase::Pending) => !is_unresolved(request),
         Some(RequestPhase::Granted) => observed == request.metadata.generation,
         Some(RequestPhase::Denied) | None => false,
     }
+}
+
+fn is_unresolved(request: &AccessRequest) -> bool {
+    let conditions = request.status.as_ref().map(|status| status.common.conditions.as_slice());
+    let resolved = condition::find(conditions.unwrap_or_default(), RequestCondition::Resolved.as_str());
+    resolved.is_some_and(|resolved| resolved.status == ConditionStatus::False)
 }
 
 /// The phase; an empty one, and one that nobody knows, is none.
@@ -77,6 +88,22 @@ mod tests {
                 "{labels} {phase} {observed}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_not_resolved_is_not_the_providers_yet() {
+        let labels = json!({"clusters.openmcp.cloud/provider": "p", "clusters.openmcp.cloud/profile": "x"});
+        let mut request = request(labels, "Pending", 2);
+        let mut say = |status: &str| {
+            let condition = json!([{
+                "type": "Resolved", "status": status, "reason": "InvalidReference", "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }]);
+            request.status.as_mut().unwrap().common.conditions = serde_json::from_value(condition).unwrap();
+            is_providers(&request, "p")
+        };
+        assert!(!say("False"));
+        assert!(say("True"));
     }
 
     #[test]

@@ -214,6 +214,8 @@ impl Controllers {
             tokio::join!(Box::pin(provider), Box::pin(access), Box::pin(generic), Box::pin(scheduler), tell)
         };
         tokio::select! {
+            // In one order, so that a simulation can repeat it.
+            biased;
             _ = all => (),
             () = Box::pin(self.landscapes.follow()) => (),
         }

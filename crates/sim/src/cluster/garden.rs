@@ -191,7 +191,7 @@ impl ShootServers for Addresses {
 }
 
 /// One for all: Gardener wants RSA, which takes its time to make.
-fn authority() -> Result<Arc<CertificateAuthority>, CertificateError> {
+pub(crate) fn authority() -> Result<Arc<CertificateAuthority>, CertificateError> {
     static AUTHORITY: OnceLock<Arc<CertificateAuthority>> = OnceLock::new();
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);

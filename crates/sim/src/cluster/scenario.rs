@@ -24,6 +24,7 @@ pub(crate) fn scenario() -> Script {
         accesses: 0,
         step: 500,
         pace: 60,
+        openmcp: None,
     };
     let create =
         |cluster: &str, rich| Deed::Create { cluster: cluster.to_owned(), tenant: "t1".to_owned(), rich };

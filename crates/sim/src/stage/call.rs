@@ -1,6 +1,9 @@
 //! What a call of an operator is.
 
-use crate::{access::call as access, cluster::call as cluster, subscription::call as subscription};
+use crate::{
+    access::call as access, cluster::call as cluster, openmcp::call as openmcp,
+    subscription::call as subscription,
+};
 use http::{Method, Uri};
 use serde_json::Value;
 
@@ -19,6 +22,8 @@ pub(crate) enum Role {
     Subscription,
     Cluster,
     Kubeconfig,
+    /// Of a process with the controllers of an openMCP provider.
+    Openmcp,
 }
 
 /// A call, taken apart.
@@ -65,13 +70,16 @@ impl Call {
             (Role::Cluster, _) => cluster::writing(method, &plural, rest.get(2).copied(), &body),
             (Role::Kubeconfig, &Method::GET) => access::reading(&plural, &name, query),
             (Role::Kubeconfig, _) => access::writing(method, &plural, rest.get(2).copied(), &body),
+            (Role::Openmcp, &Method::GET) => openmcp::reading(side, &plural, &name, query),
+            (Role::Openmcp, _) => openmcp::writing(side, method, &plural, rest.get(2).copied(), &body),
         };
         let phase = body["status"]["phase"].as_str().filter(|_| status).map(str::to_owned);
         Self { side, method: method.clone(), path: path.to_owned(), operation, plural, name, phase }
     }
 
     pub(crate) fn is_write(&self) -> bool {
-        self.method != Method::GET && ![cluster::ADMIN, access::WAY].contains(&self.operation)
+        self.method != Method::GET
+            && ![cluster::ADMIN, access::WAY, openmcp::ADMIN, openmcp::RIGHTS].contains(&self.operation)
     }
 }
 

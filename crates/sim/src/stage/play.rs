@@ -1,7 +1,7 @@
 //! What is simulated.
 
 use super::{coverage::Operation, rates::Rates, script::Script};
-use crate::{access, cluster, subscription};
+use crate::{access, cluster, openmcp, subscription};
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum Play {
     Cluster,
     /// Kubeconfigs of Clusters.
     Access,
+    /// Providers of openMCP.
+    Openmcp,
 }
 
 impl Play {
@@ -22,6 +24,7 @@ impl Play {
             Self::Subscription => subscription::swarm::drawn(seed),
             Self::Cluster => cluster::swarm::drawn(seed),
             Self::Access => access::swarm::drawn(seed),
+            Self::Openmcp => openmcp::swarm::drawn(seed),
         }
     }
 
@@ -31,13 +34,14 @@ impl Play {
             Self::Subscription => subscription::scenario::scenario(),
             Self::Cluster => cluster::scenario::scenario(),
             Self::Access => access::scenario::scenario(),
+            Self::Openmcp => openmcp::scenario::scenario(),
         }
     }
 
     /// Whether an operation is one of its operator's, or of nobody that we know.
     pub(crate) fn is_about(self, operation: &str) -> bool {
         let does = |play: Self| play.operations().iter().any(|known| known.name == operation);
-        does(self) || ![Self::Subscription, Self::Cluster, Self::Access].into_iter().any(does)
+        does(self) || ![Self::Subscription, Self::Cluster, Self::Access, Self::Openmcp].into_iter().any(does)
     }
 
     /// What its operator does.
@@ -46,6 +50,7 @@ impl Play {
             Self::Subscription => &subscription::operations::OPERATIONS,
             Self::Cluster => &cluster::operations::OPERATIONS,
             Self::Access => &access::operations::OPERATIONS,
+            Self::Openmcp => &openmcp::operations::OPERATIONS,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     access,
     cluster::{garden, staff},
+    openmcp,
     subscription::people::People,
 };
 use allotment_api::kyma::BindingKind;
@@ -123,6 +124,9 @@ fn run(script: &Script, faults: Faults, read: bool, planted: Option<Planted>) ->
 /// Everything is one task, and its parts are asked in one order: who is woken first, which tokio draws by lot, does not
 /// matter.
 async fn perform(world: &Arc<World>, script: &Script) {
+    if world.realm.is_some() {
+        return openmcp::perform(world, script).await;
+    }
     let cast = RefCell::new([0, 1].map(Replica::new));
     let mut play = Box::pin(play(world, script, &cast));
     let mut gardenlet: Option<Actor> = match script.options.clusters {

@@ -1,6 +1,9 @@
 //! What happens in a run, as lines that people can read, change and run again.
 
-use crate::cluster::Deed;
+use crate::{
+    cluster::Deed,
+    openmcp::{self, Providers},
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt, str::FromStr};
@@ -58,6 +61,9 @@ pub struct Options {
     /// How many Clusters a minute get what they did not ask for.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pace: u64,
+    /// The providers of openMCP, and where they are; none: nobody is there but the other operators.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub openmcp: Option<Providers>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it like that")]
@@ -181,6 +187,9 @@ pub enum Action {
     /// Something that has to do with Clusters.
     #[serde(untagged)]
     Cluster(Deed),
+    /// Something that has to do with openMCP.
+    #[serde(untagged)]
+    Openmcp(openmcp::Deed),
 }
 
 /// What is asked for.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     access::{self, grants::ENDING},
-    cluster,
+    cluster, openmcp,
 };
 use allotment_apiserver::{
     ApiServer,
@@ -49,18 +49,32 @@ pub(crate) struct Wire {
     replica: usize,
     /// The Shoot that it leads into.
     shoot: Option<String>,
+    /// Which of several platforms, or gardens, of openMCP.
+    number: usize,
 }
 
 impl Wire {
     pub(crate) fn new(world: &Arc<World>, side: Side, role: Role, replica: usize) -> Self {
         let server = world.server(side).clone();
-        Self { world: world.clone(), server, side, role, replica, shoot: None }
+        Self { world: world.clone(), server, side, role, replica, shoot: None, number: 0 }
     }
 
     /// Into the Shoot with this UID.
     pub(crate) fn into_shoot(world: &Arc<World>, role: Role, replica: usize, uid: String) -> Self {
         let server = world.grounds.server(world, &uid);
-        Self { world: world.clone(), server, side: Side::Shoot, role, replica, shoot: Some(uid) }
+        let (side, shoot) = (Side::Shoot, Some(uid));
+        Self { world: world.clone(), server, side, role, replica, shoot, number: 0 }
+    }
+
+    /// To a place of openMCP.
+    pub(crate) fn to(world: &Arc<World>, replica: usize, place: &openmcp::Place) -> Option<Self> {
+        let server = place.server(world)?;
+        let (side, number, shoot) = match place {
+            openmcp::Place::Platform(number) => (Side::ControlPlane, *number, None),
+            openmcp::Place::Garden(number) => (Side::Garden, *number, None),
+            openmcp::Place::Shoot(uid) => (Side::Shoot, 0, Some(uid.clone())),
+        };
+        Some(Self { world: world.clone(), server, side, role: Role::Openmcp, replica, shoot, number })
     }
 }
 
@@ -85,10 +99,10 @@ impl Service<Request<Body>> for Wire {
 
 impl Wire {
     async fn send(self, request: Request<Bytes>) -> Result<Response<AnswerBody>, BoxError> {
-        let Self { world, server, side, role, replica, shoot } = self;
+        let Self { world, server, side, role, replica, shoot, number } = self;
         let call = Call::read_as(role, side, request.method(), request.uri(), request.body());
         let kind = kind_of(&call);
-        let state = state_of(&world, &call);
+        let state = state_of(&world, role, &call);
         let (harm, latency) = world.begin(replica, call.operation, state, kind);
         world.tried(call.operation, state, harm);
         if call.is_write() && String::from_utf8_lossy(request.body()).contains(CREDENTIAL) {
@@ -101,10 +115,7 @@ impl Wire {
         }
         let fault = fault_of(harm);
         let plan = Arc::new(Mutex::new(move |_: &CallInfo| fault.clone()));
-        if shoot
-            .as_ref()
-            .is_some_and(|uid| !world.state().eyes.fleet.shoots.values().any(|stand| stand.uid == *uid))
-        {
+        if shoot.as_ref().is_some_and(|uid| !is_there(&world, role, uid)) {
             sleep(Duration::from_millis(latency)).await;
             return Err("connection refused: the Shoot is gone".into());
         }
@@ -120,6 +131,10 @@ impl Wire {
             if server.with_server(|server| server.revision()) != before {
                 world.tell(|| format!("operator {replica} wrote {} {}", call.operation, call.name));
                 match &shoot {
+                    _ if role == Role::Openmcp => {
+                        let place = openmcp::Place::of(side, number, shoot.as_deref());
+                        openmcp::wrote(&world, &call, replica, &place);
+                    }
                     Some(uid) => {
                         world.look_into(&server, uid);
                         world.state().issued.writes += 1;
@@ -150,6 +165,14 @@ impl Wire {
     }
 }
 
+/// Whether there is a Shoot with this UID.
+fn is_there(world: &World, role: Role, uid: &str) -> bool {
+    match role {
+        Role::Openmcp => openmcp::has_shoot(world, uid),
+        _ => world.has_shoot(uid),
+    }
+}
+
 fn kind_of(call: &Call) -> Kind {
     match call.operation {
         _ if call.is_write() => Kind::Write,
@@ -160,7 +183,10 @@ fn kind_of(call: &Call) -> Kind {
 }
 
 /// The state that matters to a call.
-fn state_of(world: &World, call: &Call) -> &'static str {
+fn state_of(world: &World, role: Role, call: &Call) -> &'static str {
+    if role == Role::Openmcp {
+        return openmcp::call::state_of(world, call);
+    }
     let state = world.state();
     match call.operation {
         "finalizer" | "finalizer off" if state.eyes.is_exhausted() => "exhausted",

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     access::grants::Issued,
     cluster::{garden::Grounds, staff},
+    openmcp::{self, Realm},
 };
 use allotment_api::crds;
 use allotment_apiserver::{
@@ -46,6 +47,9 @@ pub(crate) const GARDEN: &str = "garden-sim";
 
 /// The namespace of requests and Leases in the control plane.
 pub(crate) const NAMESPACE: &str = "default";
+
+/// What an operator does to lead: it goes on for ever.
+const LEASES: [&str; 4] = ["lease", "cluster lease", "kubeconfig lease", "provider lease"];
 
 /// Which pool a plan goes to.
 const RULES: &str = "rule: [aws, 'aws(PR=cf-eu11) -> EU', trial -> S]";
@@ -110,6 +114,8 @@ pub(crate) struct World {
     pub(crate) options: Options,
     pub(crate) pools: Vec<PoolKey>,
     pub(crate) grounds: Grounds,
+    /// Platforms and gardens of openMCP.
+    pub(crate) realm: Option<Realm>,
     pub(crate) planted: Option<Planted>,
     pub(crate) clock: Clock,
     started: Instant,
@@ -128,7 +134,7 @@ pub(crate) struct State {
     /// No more faults.
     pub(crate) calm: bool,
     /// Whose process has ended, by its number.
-    pub(crate) crashed: [bool; 2],
+    pub(crate) crashed: [bool; 4],
     /// Whose process is to stand still, for how many milliseconds.
     pub(crate) pauses: Vec<(usize, u64)>,
     /// Everything that operators wrote, but Leases.
@@ -167,6 +173,12 @@ impl World {
         };
         let EmbeddedGarden { garden, control_plane, shoots: _ } =
             EmbeddedGarden::with(entropy, clock.clone())?;
+        let realm = match &options.openmcp {
+            Some(providers) => {
+                Some(Realm::new(providers, options.step, &garden, &control_plane, entropy, &clock)?)
+            }
+            None => None,
+        };
         let place = Place { garden: "sim".to_owned(), project: GARDEN.to_owned() };
         let ledger =
             Ledger::open_as("sqlite::memory:", place, "00000000-0000-4000-8000-000000000000").await?;
@@ -188,7 +200,7 @@ impl World {
             found: Vec::new(),
             happened: BTreeMap::new(),
             calm: false,
-            crashed: [false; 2],
+            crashed: [false; 4],
             pauses: Vec::new(),
             writes: 0,
             server_writes: 0,
@@ -209,12 +221,14 @@ impl World {
             options: options.clone(),
             pools: vec![pool(false, false), pool(false, true), pool(true, false), pool(true, true)],
             grounds: Grounds::new(options.step),
+            realm,
             planted,
             clock,
             started,
             state: Mutex::new(state),
         };
         world.set_up()?;
+        openmcp::set_up(&world)?;
         Ok(world)
     }
 
@@ -263,10 +277,7 @@ impl World {
         let seed = self.options.seed;
         let mut state = self.state();
         state.calls += 1;
-        let is_write = matches!(kind, Kind::Write | Kind::Commit)
-            && operation != "lease"
-            && operation != "cluster lease"
-            && operation != "kubeconfig lease";
+        let is_write = matches!(kind, Kind::Write | Kind::Commit) && !LEASES.contains(&operation);
         let count = |state: &mut State, replica, operation| {
             let count = state.counts.entry((replica, operation)).or_default();
             *count += 1;

@@ -1,7 +1,7 @@
 //! Everybody but the operators: tenants, whoever makes their clusters, the cleaner, and those who meddle.
 
 use crate::{
-    cluster,
+    cluster, openmcp,
     stage::{
         call::{Call, Side},
         dice::dice_for,
@@ -81,6 +81,7 @@ impl People {
             Action::Pause { replica, time } => world.state().pauses.push((*replica, *time)),
             Action::Kill { replica } => world.crash(*replica),
             Action::Cluster(deed) => cluster::people::act(world, deed),
+            Action::Openmcp(deed) => openmcp::act(world, deed),
         }
     }
 

@@ -100,8 +100,13 @@ pub(super) enum Found<'a> {
 
 pub(super) fn find<'a>(view: &'a View<'_>) -> Found<'a> {
     let names = names(view.cluster, view.instance);
+    let is_made = Record::of(view.cluster).is_some_and(|record| record.uid.is_some());
     let mut free = None;
     for name in &names {
+        if is_made && free.is_some() {
+            // It had this name, and nobody else has.
+            break;
+        }
         let seen = view.shoots.get(name);
         match seen.and_then(|seen| seen.shoot.as_deref()) {
             Some(shoot) if is_ours(shoot, view.cluster, view.instance) => return Found::Ours(shoot),
@@ -117,9 +122,11 @@ pub(super) fn find<'a>(view: &'a View<'_>) -> Found<'a> {
 fn not_made(view: &View<'_>, mut draft: Draft<'_>, place: &Place, name: &str, is_complete: bool) -> Decision {
     draft.without_shoot();
     let record = Record::of(view.cluster);
-    if record.as_ref().is_some_and(|record| record.uid.is_some()) && !view.is_forced {
+    if let Some(Record { shoot, uid: Some(_), .. }) = &record
+        && !view.is_forced
+    {
         let message = format!(
-            "Shoot {name} is gone, and was not deleted by us; its content is lost. Set the annotation {}=reconcile to make a \
+            "Shoot {shoot} is gone, and was not deleted by us; its content is lost. Set the annotation {}=reconcile to make a \
              new and empty one",
             annotation::OPERATION
         );

@@ -153,25 +153,23 @@ pub fn decide(view: &View<'_>) -> Decision {
 }
 
 /// The names that the Shoot of a Cluster could have, the first that is free or ours being taken. One that was made keeps its
-/// name. Upstream's names do not tell environments apart, so there is a second one, which does.
+/// name, unless it is gone and somebody else has taken that. Upstream's names do not tell environments apart, so there is a second one, which does.
 pub fn names(cluster: &Cluster, instance: &Instance) -> Vec<String> {
     let record = Record::of(cluster);
-    if let Some(Record { shoot, uid: Some(_), .. }) = record {
-        return vec![shoot];
-    }
+    let is_made = record.as_ref().is_some_and(|record| record.uid.is_some());
     let given = cluster.metadata.labels.as_ref().and_then(|labels| labels.get(label::SHOOT_NAME));
-    if let Some(given) = given.filter(|name| !name.is_empty()) {
-        return vec![given.clone()];
-    }
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     let (namespace, name) = (part(&cluster.metadata.namespace), part(&cluster.metadata.name));
     let own = hash8(&[&instance.environment, &instance.provider, &namespace, &name]);
-    let mut names = vec![shoot_name(&namespace, &name), format!("s-{own}")];
-    // Upstream's record has no UID, and the Shoot may be there.
-    if let Some(place) = record.and_then(|record| names.iter().position(|name| *name == record.shoot)) {
-        names.swap(0, place);
-    } else if let Some(record) = Record::of(cluster) {
-        names.insert(0, record.shoot);
+    let mut names = match given.filter(|name| !name.is_empty()) {
+        Some(given) if !is_made => return vec![given.clone()],
+        Some(given) => vec![given.clone()],
+        None => vec![shoot_name(&namespace, &name), format!("s-{own}")],
+    };
+    // Upstream's record has no UID, and the Shoot may be there. Where it was and is gone, somebody else may have the name by now.
+    if let Some(Record { shoot, .. }) = record {
+        names.retain(|name| *name != shoot);
+        names.insert(0, shoot);
     }
     names
 }

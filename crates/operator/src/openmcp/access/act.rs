@@ -9,6 +9,7 @@ use super::{
 use crate::{
     kubeconfig::rotation,
     openmcp::checked,
+    planted::Planted,
     runtime::{call::call, events::Tone},
     target::{Reached, TargetTrouble},
 };
@@ -59,7 +60,7 @@ impl Inner {
             }
             Step::Withdraw => {
                 let withdrawn = self.withdraw(scene).await;
-                scene.is_withdrawn = withdrawn.is_ok();
+                scene.is_withdrawn = withdrawn.is_ok() || self.parts.landscapes.has(Planted::WithdrawnUnseen);
                 note(scene, withdrawn.map_err(InsideTrouble::from));
             }
             Step::Clear => self.clear(scene).await?,
@@ -93,7 +94,9 @@ impl Inner {
     async fn grant(&self, scene: &mut Scene, grant: &Grant) -> Result<(), InsideTrouble> {
         let reached = self.reach(scene).await?;
         let owner = Owner { provider: &self.provider(), request: &scene.name };
-        let account = inside::grant(&reached, owner, grant, scene.is_first).await?;
+        // Whoever believes that nothing can be there yet takes nothing away.
+        let is_first = scene.is_first || self.parts.landscapes.has(Planted::NothingTakenBack);
+        let account = inside::grant(&reached, owner, grant, is_first).await?;
         let made_for = match login_text(scene, &reached) {
             Some(login) => hash8(&["login", &login]),
             None => {

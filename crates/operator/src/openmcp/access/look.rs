@@ -3,6 +3,7 @@
 use super::{index::cluster_name, run::Inner, secret, trouble::Trouble};
 use crate::{
     openmcp::{NoWay, ObjectName, Way},
+    planted::Planted,
     runtime::{call::call, queue::Outcome},
     target::Reached,
 };
@@ -158,7 +159,8 @@ impl Inner {
     async fn make_sure(&self, scene: &mut Scene) -> Result<(), Trouble> {
         let is_deleted = scene.request.metadata.deletion_timestamp.is_some();
         let Some(name) = cluster_name(&scene.request) else { return Ok(()) };
-        if !is_deleted || !matches!(scene.target, Target::NoCluster { .. } | Target::NoShoot) {
+        let is_unsure = matches!(scene.target, Target::NoCluster { .. } | Target::NoShoot);
+        if !is_deleted || !is_unsure || self.parts.landscapes.has(Planted::GoneByCache) {
             return Ok(());
         }
         let api: Api<Cluster> = Api::namespaced(self.parts.platform.clone(), &name.namespace);

@@ -74,6 +74,8 @@ pub enum NoLogin {
 /// What is remembered of a try to log in.
 pub(super) struct Entry {
     pub(super) origin: Origin,
+    /// The projects that ProviderConfigs named then: the garden was asked about these.
+    pub(super) named: BTreeSet<String>,
     pub(super) switch: Switch,
     pub(super) login: Login,
 }
@@ -216,29 +218,33 @@ impl Index {
         if self.configs.current(&name).is_some_and(|known| is_older(&config.metadata, &known.metadata)) {
             return Vec::new();
         }
-        let landscape = config.spec.landscape_ref.name.clone();
-        let is_known = match self.logins.get(&landscape) {
-            Some(Ok(entry)) => entry.login.projects.contains_key(&config.spec.project),
-            _ => false,
-        };
         let before = self.configs.insert(name, Arc::new(config.clone()));
-        let is_same = before.is_some_and(|before| {
+        let is_same = before.as_ref().is_some_and(|before| {
             before.spec == config.spec
+                // Somebody may ask for a look.
+                && before.annotations() == config.annotations()
                 && before.metadata.deletion_timestamp == config.metadata.deletion_timestamp
         });
-        match (is_same, is_known || self.landscapes.get(&landscape).is_none()) {
-            (true, _) => Vec::new(),
-            (false, true) => vec![Task::Tell],
-            (false, false) => vec![Task::LogIn(landscape), Task::Tell],
+        if is_same {
+            return Vec::new();
         }
+        let landscapes = before.iter().map(|before| &before.spec).chain([&config.spec]);
+        self.log_in_anew(landscapes.map(|spec| spec.landscape_ref.name.clone()).collect())
     }
 
     pub(super) fn forget_config(&mut self, name: &str) -> Vec<Task> {
         let gone = self.configs.remove(&name.to_owned());
-        // It may have been the last one that led there.
-        let landscape = gone.map(|gone| gone.spec.landscape_ref.name.clone());
-        let landscape = landscape.filter(|name| !self.logins.contains_key(name));
-        landscape.map(Task::LogIn).into_iter().chain([Task::Tell]).collect()
+        // It may have been the last one that led there, or that named its project.
+        self.log_in_anew(gone.iter().map(|gone| gone.spec.landscape_ref.name.clone()).collect())
+    }
+
+    /// Logs in where the garden was asked about other projects than are named now, and tells.
+    fn log_in_anew(&self, landscapes: BTreeSet<String>) -> Vec<Task> {
+        let is_to_be_asked = |name: &String| match self.logins.get(name) {
+            Some(Ok(entry)) => entry.named != self.named_projects(name),
+            _ => self.landscapes.get(name).is_some(),
+        };
+        landscapes.into_iter().filter(is_to_be_asked).map(Task::LogIn).chain([Task::Tell]).collect()
     }
 
     pub(super) fn learn_profile(&mut self, mut profile: ClusterProfile) -> Vec<Task> {
@@ -342,6 +348,10 @@ mod tests {
             let tasks = index.listed(what);
             assert_eq!(tasks.contains(&Task::LogIn("ours".to_owned())), index.is_listed(), "{what:?}");
         }
+        let mut marked = config("a", "p", "ours");
+        marked.annotations_mut().insert("openmcp.cloud/operation".to_owned(), "reconcile".to_owned());
+        assert!(index.learn_config(marked.clone()).contains(&Task::Tell), "somebody asks for a look");
+        assert!(index.learn_config(marked).is_empty(), "that is known");
         assert!(index.forget_config("b").contains(&Task::LogIn("theirs".to_owned())), "it is nobody's now");
         assert_eq!(concerned(&index), [true, true, true, true]);
         index.learn_config(config("b", "q", "theirs"));

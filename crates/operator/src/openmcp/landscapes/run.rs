@@ -61,9 +61,9 @@ pub struct Parts {
 
 /// The gardens. Cheap to clone; the controllers of a process share one.
 #[derive(Clone)]
-pub struct Landscapes(Arc<Inner>);
+pub struct Landscapes(pub(super) Arc<Inner>);
 
-struct Inner {
+pub(super) struct Inner {
     parts: Parts,
     index: Mutex<Index>,
     /// Counts up with everything that is learned.
@@ -71,6 +71,8 @@ struct Inner {
     /// Counts up when ways may be others.
     changed: watch::Sender<u64>,
     lanes: Lanes<String>,
+    #[cfg(feature = "planted")]
+    pub(super) planted: std::sync::OnceLock<crate::planted::Planted>,
 }
 
 impl Landscapes {
@@ -83,6 +85,8 @@ impl Landscapes {
             learned: watch::channel(0).0,
             changed: watch::channel(0).0,
             lanes: Lanes::new(),
+            #[cfg(feature = "planted")]
+            planted: std::sync::OnceLock::new(),
         }))
     }
 
@@ -354,7 +358,7 @@ impl Inner {
         let Projects { usable, refused } = projects(&switch.client, &named).await?;
         let garden = switch.client.clone();
         let login = Login { garden, number, server, projects: usable, refused, trouble: None };
-        let is_news = self.index().put(name, Ok(Entry { origin, switch, login }));
+        let is_news = self.index().put(name, Ok(Entry { origin, named, switch, login }));
         if is_news {
             self.tell();
         }

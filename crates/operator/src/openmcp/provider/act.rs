@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     openmcp::checked,
+    planted::Planted,
     runtime::call::{CallError, call},
 };
 use allotment_api::{
@@ -83,8 +84,12 @@ impl Inner {
 
     async fn look_live(&self, scene: &mut Scene, name: &str) -> Result<(), Trouble> {
         let Some(api) = shoots(scene) else { return Ok(()) };
-        let found =
-            call(|| format!("read Shoot {name}"), api.get_opt(name)).await.map_err(Trouble::Garden)?;
+        let found = match call(|| format!("read Shoot {name}"), api.get_opt(name)).await {
+            Err(_) if self.parts.landscapes.has(Planted::UnreadIsGone) => None,
+            found => found.map_err(Trouble::Garden)?,
+        };
+        // Whoever takes what has the right name does not look whose it is.
+        let found = found.filter(|_| !self.parts.landscapes.has(Planted::TakenByName));
         self.saw(scene, name, found);
         Ok(())
     }
@@ -96,7 +101,7 @@ impl Inner {
         let params = PatchParams {
             field_manager: Some(self.field_manager.clone()),
             field_validation: Some(ValidationDirective::Strict),
-            force: is_there,
+            force: is_there || self.parts.landscapes.has(Planted::TakenByName),
             ..PatchParams::default()
         };
         let patch = Patch::Apply(shoot);

@@ -210,6 +210,8 @@ impl Inner {
         let (mut learned, mut ways) = (self.learned.subscribe(), self.parts.landscapes.changes());
         while !(self.index().is_complete() && self.parts.landscapes.is_listed()) {
             tokio::select! {
+                // In one order, so that a simulation can repeat it.
+                biased;
                 // The senders live as long as we do.
                 _ = learned.changed() => (),
                 _ = ways.changed() => (),

@@ -256,3 +256,21 @@ fn what_it_waits_for_is_told() {
     assert_eq!(world.condition("ClusterConfigurations").1, "InvalidReference");
     assert!(world.garden.is_empty());
 }
+
+#[test]
+fn a_name_that_somebody_took_after_the_shoot_was_gone_does_not_end_the_cluster() {
+    let mut world = ready();
+    let (first, mut shoot) = world.garden.pop_first().unwrap();
+    // Of the same name on another platform, say.
+    shoot["metadata"]["labels"]["gardener.clusters.openmcp.cloud/environment"] = json!("f");
+    world.garden.insert(first.clone(), shoot);
+    world.look();
+    assert!(world.condition("ShootManagement").2.contains(&format!("Shoot {first} is gone")));
+    assert_eq!(world.garden.len(), 1, "nobody asked for another one");
+    world.cluster["metadata"]["annotations"] = json!({"openmcp.cloud/operation": "reconcile"});
+    world.look();
+    let second = names(&world.cluster(), &world.instance);
+    assert_eq!(world.garden.len(), 2);
+    assert_ne!(second[0], first);
+    assert!(world.garden.contains_key(&second[0]), "{second:?}");
+}
