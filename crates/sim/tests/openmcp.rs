@@ -1,4 +1,4 @@
-//! The simulation of openMCP providers, several at once: it repeats itself, it finds nothing, and it finds what is planted.
+//! The simulation of openMCP providers, several at once: it repeats itself, and it finds nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 use allotment_sim::stage::{Play, Run, Script, Seeds, enumerate, run_script, run_seed, sweep};

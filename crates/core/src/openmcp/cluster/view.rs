@@ -153,7 +153,8 @@ pub fn decide(view: &View<'_>) -> Decision {
 }
 
 /// The names that the Shoot of a Cluster could have, the first that is free or ours being taken. One that was made keeps its
-/// name, unless it is gone and somebody else has taken that. Upstream's names do not tell environments apart, so there is a second one, which does.
+/// name, unless it is gone and somebody else has taken that. Upstream's names do not tell environments apart, so there is a
+/// second one, which does.
 pub fn names(cluster: &Cluster, instance: &Instance) -> Vec<String> {
     let record = Record::of(cluster);
     let is_made = record.as_ref().is_some_and(|record| record.uid.is_some());
