@@ -1,7 +1,7 @@
 //! Faults of today's systems that can be planted, to see whether the simulation finds them. Only with the feature
 //! `planted`; without it, asking for one is `false` at compile time, and planting one does nothing.
 
-use crate::{cluster, kubeconfig, ledger::Ledger};
+use crate::{cluster, kubeconfig, ledger::Ledger, openmcp::Landscapes};
 
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,66 +115,61 @@ impl Ledger {
     }
 }
 
-impl cluster::Operator {
-    /// Plants a fault.
-    #[must_use]
+/// Where a fault is planted in what is shared; without the feature it takes no room.
+#[derive(Debug, Default)]
+pub(crate) struct Bed(#[cfg(feature = "planted")] std::sync::OnceLock<Planted>);
+
+impl Bed {
     #[cfg(feature = "planted")]
-    pub fn plant(self, fault: Planted) -> Self {
+    fn plant(&self, fault: Planted) {
         // One is all that a run has.
-        let _ = self.0.planted.set(fault);
-        self
+        let _ = self.0.set(fault);
     }
 
-    /// Plants nothing: the feature is off.
-    #[must_use]
     #[cfg(not(feature = "planted"))]
-    pub fn plant(self, _: Planted) -> Self {
-        self
-    }
-}
+    const fn plant(&self, _: Planted) {}
 
-impl cluster::Inner {
     /// Whether a fault is planted.
     #[cfg(feature = "planted")]
     pub(crate) fn has(&self, fault: Planted) -> bool {
-        self.planted.get() == Some(&fault)
+        self.0.get() == Some(&fault)
     }
 
     /// Whether a fault is planted: never.
     #[cfg(not(feature = "planted"))]
     pub(crate) const fn has(&self, _: Planted) -> bool {
         false
+    }
+}
+
+impl cluster::Operator {
+    /// Plants a fault, with the feature.
+    #[must_use]
+    pub fn plant(self, fault: Planted) -> Self {
+        self.0.planted.plant(fault);
+        self
     }
 }
 
 impl kubeconfig::Operator {
-    /// Plants a fault.
+    /// Plants a fault, with the feature.
     #[must_use]
-    #[cfg(feature = "planted")]
     pub fn plant(self, fault: Planted) -> Self {
-        // One is all that a run has.
-        let _ = self.0.planted.set(fault);
-        self
-    }
-
-    /// Plants nothing: the feature is off.
-    #[must_use]
-    #[cfg(not(feature = "planted"))]
-    pub fn plant(self, _: Planted) -> Self {
+        self.0.planted.plant(fault);
         self
     }
 }
 
-impl kubeconfig::Inner {
-    /// Whether a fault is planted.
-    #[cfg(feature = "planted")]
-    pub(crate) fn has(&self, fault: Planted) -> bool {
-        self.planted.get() == Some(&fault)
+impl Landscapes {
+    /// Plants a fault, with the feature, in whichever controller has it: this is what those of one process share.
+    #[must_use]
+    pub fn plant(self, fault: Planted) -> Self {
+        self.0.planted.plant(fault);
+        self
     }
 
-    /// Whether a fault is planted: never.
-    #[cfg(not(feature = "planted"))]
-    pub(crate) const fn has(&self, _: Planted) -> bool {
-        false
+    /// Whether a fault is planted.
+    pub(crate) fn has(&self, fault: Planted) -> bool {
+        self.0.planted.has(fault)
     }
 }

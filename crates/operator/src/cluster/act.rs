@@ -181,7 +181,7 @@ impl Inner {
         let name = apply.shoot["metadata"]["name"].as_str().unwrap_or_default();
         let patience = Instant::now() + CONFIG_MAP_SEEN;
         let mut shoot = apply.shoot.clone();
-        if self.has(Planted::ShootWithoutVersion) {
+        if self.planted.has(Planted::ShootWithoutVersion) {
             shoot["metadata"].as_object_mut().into_iter().for_each(|fields| {
                 fields.retain(|field, _| field != "uid" && field != "resourceVersion");
             });
@@ -312,7 +312,7 @@ impl Inner {
 
     /// The last look before the Cluster goes: a request that the cache has not seen would be left behind.
     async fn let_go(&self, scene: &mut Scene) -> Result<Next, Trouble> {
-        if scene.cluster.spec.byoc.is_none() && !self.has(Planted::ClusterLetGoUnseen) {
+        if scene.cluster.spec.byoc.is_none() && !self.planted.has(Planted::ClusterLetGoUnseen) {
             let (api, name) = (self.requests(scene), request_name(&scene.cluster));
             let request = call(|| format!("read SubscriptionRequest {name}"), api.get_opt(&name)).await?;
             let own = request.filter(|request| {

@@ -91,7 +91,7 @@ impl Inner {
         let mut cluster = index.cluster(name)?;
         let shoot_name = shoot_name(&cluster, &self.settings.project).ok();
         let shoot = shoot_name.and_then(|name| index.shoot(&name));
-        if shoot.is_none() && self.has(Planted::MissingShootMadeAgain) {
+        if shoot.is_none() && self.planted.has(Planted::MissingShootMadeAgain) {
             let marks = Arc::make_mut(&mut cluster).annotations_mut();
             marks.insert(annotation::RECREATE_SHOOT.to_owned(), "true".to_owned());
         }
@@ -99,7 +99,7 @@ impl Inner {
             name: name.clone(),
             request: index.request_of(&cluster),
             shoot,
-            is_live: self.has(Planted::ShootNotLookedFor),
+            is_live: self.planted.has(Planted::ShootNotLookedFor),
             refusal: None,
             administrators: None,
             standing: None,

@@ -21,7 +21,6 @@ mod trouble;
 
 pub use index::{ClusterName, Followed, Index};
 pub use inspect::{Forecast, Found, Inspector};
-pub(crate) use run::Inner;
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
 pub use trouble::Trouble;
 

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     metrics::Metrics,
+    planted::Bed,
     runtime::{
         clock::Clock,
         events::Recorder,
@@ -110,8 +111,7 @@ pub(crate) struct Inner {
     pub(super) insights: Mutex<BTreeMap<ClusterName, Insight>>,
     started: Instant,
     leading: watch::Sender<bool>,
-    #[cfg(feature = "planted")]
-    pub(crate) planted: std::sync::OnceLock<crate::planted::Planted>,
+    pub(crate) planted: Bed,
 }
 
 /// What is remembered of a look into a cluster.
@@ -146,8 +146,7 @@ impl Operator {
             insights: Mutex::new(BTreeMap::new()),
             started: Instant::now(),
             leading: watch::channel(false).0,
-            #[cfg(feature = "planted")]
-            planted: std::sync::OnceLock::new(),
+            planted: Bed::default(),
         }))
     }
 

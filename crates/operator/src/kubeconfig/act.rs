@@ -40,7 +40,7 @@ impl Inner {
             }
             Step::Record => {
                 let asks = decision.status.tokens.iter().any(|token| token.state == TokenState::Asked);
-                if asks && self.has(Planted::TokenWrittenDownLater) {
+                if asks && self.planted.has(Planted::TokenWrittenDownLater) {
                     let mut request = (*scene.request).clone();
                     request.status = Some(decision.status.clone());
                     scene.request = request.into();
@@ -101,7 +101,7 @@ impl Inner {
         if let Some(reached) = &scene.reached {
             return Ok(reached.clone());
         }
-        if scene.cluster.is_none() && self.has(Planted::GoneWithCluster) {
+        if scene.cluster.is_none() && self.planted.has(Planted::GoneWithCluster) {
             return Err(TargetTrouble::NoShoot { shoot: scene.request.spec.cluster.clone() });
         }
         // What is written there is where the grant is, and it is not made elsewhere before it is gone from there.
@@ -140,7 +140,7 @@ impl Inner {
         if is_leaked {
             scene.leaked = self.published_token(scene).await?;
         }
-        if is_leaked && self.has(Planted::OldTokenEndedFirst) {
+        if is_leaked && self.planted.has(Planted::OldTokenEndedFirst) {
             let old = scene.request.status.iter().flat_map(|status| &status.tokens);
             let old = old.filter(|token| token.state == TokenState::Published);
             let old: Vec<String> = old.map(|token| token.secret.clone()).collect();
@@ -244,8 +244,8 @@ impl Inner {
     /// Whether the cluster no longer believes what was ended.
     async fn is_refused(&self, scene: &Scene, reached: &Reached) -> Result<bool, TargetTrouble> {
         let Some(ended) = self.ended().get(&scene.name).cloned() else { return Ok(true) };
-        let is_time_over = ended.is_forgotten() || self.has(Planted::OneServerForAll);
-        let is_refused = self.has(Planted::EndedIsRefused)
+        let is_time_over = ended.is_forgotten() || self.planted.has(Planted::OneServerForAll);
+        let is_refused = self.planted.has(Planted::EndedIsRefused)
             || (is_time_over && inside::is_refused(&self.targets, reached, &ended).await?);
         if is_refused {
             self.ended().remove(&scene.name);
@@ -340,7 +340,7 @@ impl Inner {
             if reason == "NamespaceMissing" { "; create it, or set spec.role.createNamespace" } else { "" };
         let message = format!("{trouble}{hint}");
         let is_shut = matches!(trouble, TargetTrouble::NoSecret { .. } | TargetTrouble::NoSecretKey { .. });
-        let is_gone = reason == "ClusterGone" || self.has(Planted::SilentIsGone);
+        let is_gone = reason == "ClusterGone" || self.planted.has(Planted::SilentIsGone);
         scene.hitch = Some(Hitch { reason, message, is_gone, is_shut });
     }
 

@@ -19,6 +19,5 @@ mod trouble;
 
 pub use index::RequestName;
 pub(crate) use index::rotation;
-pub(crate) use run::Inner;
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
 pub use trouble::Trouble;

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     metrics::Metrics,
+    planted::Bed,
     runtime::{
         clock::Clock, events::Recorder, keep::Keeper, lease::Candidate, lifetime::lead_until, queue::Queue,
         work::work,
@@ -100,8 +101,7 @@ pub(crate) struct Inner {
     pub(super) ended: Mutex<BTreeMap<RequestName, Ended>>,
     pub(super) started: Instant,
     leading: watch::Sender<bool>,
-    #[cfg(feature = "planted")]
-    pub(crate) planted: std::sync::OnceLock<crate::planted::Planted>,
+    pub(crate) planted: Bed,
 }
 
 impl Operator {
@@ -130,8 +130,7 @@ impl Operator {
             ended: Mutex::default(),
             started: Instant::now(),
             leading: watch::channel(false).0,
-            #[cfg(feature = "planted")]
-            planted: std::sync::OnceLock::new(),
+            planted: Bed::default(),
         }))
     }
 

@@ -2,22 +2,15 @@
 
 use super::{calm, garden, people, rest, staff};
 use crate::stage::{
-    dice::dice_for,
+    process::{Actor, Crew, Process},
     script::{Action, Script},
     world::World,
 };
 use allotment_core::check::{Astray, Violation};
 use allotment_operator::openmcp::process::Controllers;
 use futures::future::{pending, poll_fn};
-use std::{
-    cell::RefCell,
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
-use tokio::time::{Sleep, sleep, sleep_until};
+use std::{cell::RefCell, future::Future, sync::Arc, task::Poll, time::Duration};
+use tokio::time::{sleep, sleep_until};
 
 /// How often people look at what they have to do.
 const LOOK: u64 = 250;
@@ -33,23 +26,19 @@ const AT_REST: u64 = 70_000;
 /// After a resync nothing may be written for this long.
 const QUIET: u64 = 75_000;
 
-type Actor = Pin<Box<dyn Future<Output = ()>>>;
+type Cast = RefCell<Vec<Process<Provider>>>;
 
 /// Everything is one task, and its parts are asked in one order.
 pub(crate) async fn perform(world: &Arc<World>, script: &Script) {
     let count = world.realm.as_ref().map_or(0, |realm| realm.instances.len());
-    let cast = RefCell::new((0..count).map(Process::new).collect::<Vec<_>>());
+    let cast: Cast = RefCell::new((0..count).map(Process::new).collect());
     let mut play = Box::pin(play(world, script, &cast));
     let mut gardenlets: Actor = Box::pin(garden::tend(world.clone()));
     poll_fn(|context| {
         let played = play.as_mut().poll(context);
         let pauses = std::mem::take(&mut world.state().pauses);
         for process in cast.borrow_mut().iter_mut() {
-            let index = process.index;
-            for (_, time) in pauses.iter().filter(|(paused, _)| *paused == index) {
-                process.pause(world, *time);
-            }
-            process.poll(world, context);
+            process.poll(world, &pauses, context);
         }
         // They never end.
         let _ = gardenlets.as_mut().poll(context);
@@ -59,7 +48,7 @@ pub(crate) async fn perform(world: &Arc<World>, script: &Script) {
     .await;
 }
 
-async fn play(world: &Arc<World>, script: &Script, cast: &RefCell<Vec<Process>>) {
+async fn play(world: &Arc<World>, script: &Script, cast: &Cast) {
     let mut actions = script.actions.clone();
     actions.sort_by_key(|(at, _)| *at);
     let (calm, count) = (script.options.calm, cast.borrow().len());
@@ -86,14 +75,14 @@ async fn play(world: &Arc<World>, script: &Script, cast: &RefCell<Vec<Process>>)
     stays_at_rest(world, cast).await;
 }
 
-async fn comes_to_rest(world: &World, cast: &RefCell<Vec<Process>>) -> bool {
+async fn comes_to_rest(world: &World, cast: &Cast) -> bool {
     let end = world.millis() + REST_WITHIN;
     let (mut since, mut last) = (None, 0);
     loop {
         sleep(Duration::from_millis(LOOK)).await;
         let busy = calm::look(world);
         let (now, found) = (world.millis(), rest::at_rest(world));
-        let awake = cast.borrow().iter().all(|process| process.rest.is_none());
+        let awake = cast.borrow().iter().all(Process::is_awake);
         let writes = world.state().server_writes;
         let rests = found.is_empty() && awake && !busy && writes == last;
         last = writes;
@@ -110,7 +99,7 @@ async fn comes_to_rest(world: &World, cast: &RefCell<Vec<Process>>) -> bool {
     }
 }
 
-async fn stays_at_rest(world: &World, cast: &RefCell<Vec<Process>>) {
+async fn stays_at_rest(world: &World, cast: &Cast) {
     let before = world.state().server_writes;
     for process in cast.borrow().iter() {
         process.resync();
@@ -124,83 +113,22 @@ async fn stays_at_rest(world: &World, cast: &RefCell<Vec<Process>>) {
     world.found(rest::at_rest(world).into_iter().map(Violation::from).collect());
 }
 
-/// The process of a provider.
-struct Process {
-    index: usize,
-    /// How often it was started.
-    starts: u64,
-    controllers: Option<Controllers>,
-    life: Option<Actor>,
-    /// Until when it does not run.
-    rest: Option<Pin<Box<Sleep>>>,
-}
+/// The controllers of a process.
+#[derive(Default)]
+struct Provider(Option<Controllers>);
 
-impl Process {
-    fn new(index: usize) -> Self {
-        Self { index, starts: 0, controllers: None, life: None, rest: None }
+impl Crew for Provider {
+    const NAME: &'static str = "process";
+
+    fn begin(&mut self, world: &Arc<World>, process: usize, identity: String) -> Option<Actor> {
+        let controllers = staff::start(world, process, identity)?;
+        self.0 = Some(controllers.clone());
+        Some(Box::pin(async move { controllers.run_until(pending()).await }))
     }
 
-    fn pause(&mut self, world: &World, time: u64) {
-        let index = self.index;
-        if self.life.is_some() && self.rest.is_none() {
-            world.tell(|| format!("process {index} stands still for {time}"));
-            self.rest = Some(Box::pin(sleep(Duration::from_millis(time))));
-        }
-    }
-
-    fn poll(&mut self, world: &Arc<World>, context: &mut Context<'_>) {
-        loop {
-            if world.is_crashed(self.index) {
-                self.end(world);
-            }
-            if let Some(rest) = &mut self.rest {
-                if rest.as_mut().poll(context).is_pending() {
-                    return;
-                }
-                self.rest = None;
-            }
-            if self.life.is_none() {
-                self.begin(world);
-            }
-            let Some(life) = &mut self.life else { return };
-            let ended = life.as_mut().poll(context).is_ready();
-            if ended {
-                world.crash(self.index);
-            }
-            if !world.is_crashed(self.index) {
-                return;
-            }
-        }
-    }
-
-    fn begin(&mut self, world: &Arc<World>) {
-        let (process, starts) = (self.index, self.starts);
-        world.tell(|| format!("process {process} starts"));
-        let identity = if world.options.same_name {
-            format!("process-{process}")
-        } else {
-            format!("process-{process}-{starts}")
-        };
-        self.starts += 1;
-        let Some(controllers) = staff::start(world, process, identity) else { return };
-        self.controllers = Some(controllers.clone());
-        self.life = Some(Box::pin(async move { controllers.run_until(pending()).await }));
-    }
-
-    /// The process has ended; another one is started after a while.
-    fn end(&mut self, world: &World) {
-        self.life = None;
-        self.controllers = None;
-        world.state().crashed[self.index] = false;
-        let who = self.index.to_string();
-        let wait = dice_for(world.options.seed, &["start", &who], self.starts).between(100, 20_000);
-        self.rest = Some(Box::pin(sleep(Duration::from_millis(wait))));
-    }
-
-    /// Looks at everything again, also inside Shoots.
+    /// Also inside Shoots.
     fn resync(&self) {
-        let Some(Controllers { landscapes: _, provider, access, generic, scheduler }) = &self.controllers
-        else {
+        let Some(Controllers { landscapes: _, provider, access, generic, scheduler }) = &self.0 else {
             return;
         };
         provider.iter().for_each(|it| it.resync());

@@ -8,6 +8,7 @@
 //! | `world` | servers and ledger |
 //! | `wire`, `call` | what stands between an operator and the world, and what its calls are |
 //! | `eyes` | what the oracles of `allotment_core::check` see |
+//! | `process` | what operators run in: it ends, stands still, and starts again |
 //! | `run` | one run: faults, then calm, then a resync that must write nothing |
 //! | `coverage` | what was tried |
 //! | `sweep`, `enumerate`, `shrink` | many seeds; a crash at every write; a failing run made small |
@@ -18,6 +19,7 @@ pub(crate) mod dice;
 mod enumerate;
 mod eyes;
 mod play;
+pub(crate) mod process;
 pub(crate) mod rates;
 mod run;
 pub(crate) mod script;

@@ -3,8 +3,8 @@
 use super::{
     call::{Role, Side},
     coverage::Coverage,
-    dice::dice_for,
     play::Play,
+    process::{Actor, Crew, Process},
     script::{Harm, Script, Spot},
     wire::{Sky, Wire},
     world::{Faults, GARDEN, NAMESPACE, SimError, World},
@@ -26,19 +26,8 @@ use allotment_operator::{
 };
 use futures::future::{pending, poll_fn, select};
 use kube::Client;
-use std::{
-    cell::RefCell,
-    collections::BTreeMap,
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
-use tokio::{
-    runtime::Builder,
-    time::{Sleep, sleep, sleep_until},
-};
+use std::{cell::RefCell, collections::BTreeMap, future::Future, sync::Arc, task::Poll};
+use tokio::{runtime::Builder, time::sleep_until};
 
 /// How often people look at what they have to do.
 const LOOK: u64 = 250;
@@ -137,11 +126,7 @@ async fn perform(world: &Arc<World>, script: &Script) {
         let played = play.as_mut().poll(context);
         let pauses = std::mem::take(&mut world.state().pauses);
         for replica in cast.borrow_mut().iter_mut() {
-            let index = replica.index;
-            for (_, time) in pauses.iter().filter(|(paused, _)| *paused == index) {
-                replica.pause(world, *time);
-            }
-            replica.poll(world, context);
+            replica.poll(world, &pauses, context);
         }
         if let Some(gardenlet) = &mut gardenlet {
             // It never ends.
@@ -153,7 +138,7 @@ async fn perform(world: &Arc<World>, script: &Script) {
     .await;
 }
 
-type Actor = Pin<Box<dyn Future<Output = ()>>>;
+type Replica = Process<Operators>;
 
 async fn play(world: &Arc<World>, script: &Script, cast: &RefCell<[Replica; 2]>) {
     let mut people = People::default();
@@ -193,7 +178,7 @@ async fn comes_to_rest(world: &World, people: &mut People, cast: &RefCell<[Repli
         people_until(world, people, world.millis() + LOOK).await;
         let now = world.millis();
         let violations = at_rest(world);
-        let awake = cast.borrow().iter().all(|replica| replica.rest.is_none());
+        let awake = cast.borrow().iter().all(Replica::is_awake);
         let activity = {
             let state = world.state();
             (state.server_writes, state.eyes.entry)
@@ -253,104 +238,46 @@ fn at_rest(world: &World) -> Vec<Violation> {
     violations
 }
 
-/// An operator and its process.
-struct Replica {
-    index: usize,
-    /// How often it was started.
-    starts: u64,
-    operator: Option<Operator>,
-    /// The one for Clusters, in the same process.
+/// The operators of a process.
+#[derive(Default)]
+struct Operators {
+    first: Option<Operator>,
+    /// The one for Clusters.
     second: Option<cluster::Operator>,
-    /// The one for kubeconfigs, in the same process.
+    /// The one for kubeconfigs.
     third: Option<kubeconfig::Operator>,
-    /// How often the configuration had changed when it was last told.
+    /// How often the configuration had changed when they were last told.
     configured: u64,
-    life: Option<Pin<Box<dyn Future<Output = ()>>>>,
-    /// Until when it does not run.
-    rest: Option<Pin<Box<Sleep>>>,
 }
 
-impl Replica {
-    fn new(index: usize) -> Self {
-        Self {
-            index,
-            starts: 0,
-            operator: None,
-            second: None,
-            third: None,
-            configured: 0,
-            life: None,
-            rest: None,
-        }
-    }
+impl Crew for Operators {
+    const NAME: &'static str = "operator";
 
-    fn pause(&mut self, world: &World, time: u64) {
-        let index = self.index;
-        if self.life.is_some() && self.rest.is_none() {
-            world.tell(|| format!("operator {index} stands still for {time}"));
-            self.rest = Some(Box::pin(sleep(Duration::from_millis(time))));
-        }
-    }
-
-    fn poll(&mut self, world: &Arc<World>, context: &mut Context<'_>) {
-        loop {
-            if world.is_crashed(self.index) {
-                self.end(world);
-            }
-            if let Some(rest) = &mut self.rest {
-                if rest.as_mut().poll(context).is_pending() {
-                    return;
-                }
-                self.rest = None;
-            }
-            if self.life.is_none() {
-                self.begin(world);
-            }
-            self.configure(world);
-            let Some(life) = &mut self.life else { return };
-            let ended = life.as_mut().poll(context).is_ready();
-            if ended {
-                world.crash(self.index);
-            }
-            if !world.is_crashed(self.index) {
-                return;
-            }
-        }
-    }
-
-    fn begin(&mut self, world: &Arc<World>) {
-        let (replica, starts) = (self.index, self.starts);
-        let identity = if world.options.same_name {
-            format!("operator-{replica}")
-        } else {
-            format!("operator-{replica}-{starts}")
-        };
+    fn begin(&mut self, world: &Arc<World>, replica: usize, identity: String) -> Option<Actor> {
         let operator = start(world, replica, identity.clone());
-        self.starts += 1;
-        self.operator = Some(operator.clone());
-        self.life = Some(if world.options.clusters == 0 {
-            Box::pin(async move { operator.run().await })
-        } else {
-            let second = staff::start(world, replica, identity.clone());
-            let third = (world.options.accesses > 0).then(|| access::staff::start(world, replica, identity));
-            self.third.clone_from(&third);
-            (self.second, self.configured) = (Some(second.clone()), world.state().configured);
-            Box::pin(async move {
-                // One of them ends only with the process.
-                let third = async {
-                    match third {
-                        Some(third) => third.run().await,
-                        None => pending().await,
-                    }
-                };
-                let others = select(Box::pin(second.run()), Box::pin(third));
-                select(Box::pin(operator.run()), others).await;
-            })
-        });
+        self.first = Some(operator.clone());
+        if world.options.clusters == 0 {
+            return Some(Box::pin(async move { operator.run().await }));
+        }
+        let second = staff::start(world, replica, identity.clone());
+        let third = (world.options.accesses > 0).then(|| access::staff::start(world, replica, identity));
+        self.third.clone_from(&third);
+        (self.second, self.configured) = (Some(second.clone()), world.state().configured);
+        Some(Box::pin(async move {
+            // One of them ends only with the process.
+            let third = async {
+                match third {
+                    Some(third) => third.run().await,
+                    None => pending().await,
+                }
+            };
+            let others = select(Box::pin(second.run()), Box::pin(third));
+            select(Box::pin(operator.run()), others).await;
+        }))
     }
 
     /// Tells of another configuration.
-    fn configure(&mut self, world: &World) {
+    fn wake(&mut self, world: &World) {
         let (configured, policy) = {
             let state = world.state();
             (state.configured, state.clusters.clone())
@@ -361,21 +288,9 @@ impl Replica {
         self.configured = configured;
     }
 
-    /// The process has ended; another one is started after a while.
-    fn end(&mut self, world: &World) {
-        self.life = None;
-        self.operator = None;
-        self.second = None;
-        self.third = None;
-        world.state().crashed[self.index] = false;
-        let who = self.index.to_string();
-        let wait = dice_for(world.options.seed, &["start", &who], self.starts).between(100, 20_000);
-        self.rest = Some(Box::pin(sleep(Duration::from_millis(wait))));
-    }
-
     fn resync(&self) {
-        if let Some(operator) = &self.operator {
-            operator.resync();
+        if let Some(first) = &self.first {
+            first.resync();
         }
         if let Some(second) = &self.second {
             second.resync();
@@ -388,7 +303,6 @@ impl Replica {
 
 /// The operator's own code, as the product puts it together.
 fn start(world: &Arc<World>, replica: usize, identity: String) -> Operator {
-    world.tell(|| format!("operator {replica} starts"));
     let client = |side| Client::new(Wire::new(world, side, Role::Subscription, replica), NAMESPACE);
     let clock = world.clone();
     Operator::new(Parts {

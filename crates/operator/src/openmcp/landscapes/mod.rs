@@ -6,7 +6,6 @@
 //! | `login` | the kubeconfig that a Landscape names, and the projects that can be used with it |
 //! | `dial` | how a kubeconfig becomes a client, and how that stays when the credentials change |
 //! | `run` | follows, and logs in |
-//! | `planted` | faults, for the simulation to find |
 //! | `way` | from a Cluster to its Shoot, or why not |
 //!
 //! Nothing is written here, neither to a server nor to a disk. Nobody waits for a server while holding the lock, and every
@@ -15,7 +14,6 @@
 mod dial;
 mod index;
 mod login;
-mod planted;
 mod run;
 mod way;
 

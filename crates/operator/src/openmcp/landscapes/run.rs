@@ -9,6 +9,7 @@ use super::{
 use crate::{
     metrics::Metrics,
     openmcp::{Instance, ObjectName, lanes::Lanes},
+    planted::Bed,
     runtime::{
         clock::Clock,
         follow::{MetadataOf, Position, Seen, follow},
@@ -61,9 +62,9 @@ pub struct Parts {
 
 /// The gardens. Cheap to clone; the controllers of a process share one.
 #[derive(Clone)]
-pub struct Landscapes(pub(super) Arc<Inner>);
+pub struct Landscapes(pub(crate) Arc<Inner>);
 
-pub(super) struct Inner {
+pub(crate) struct Inner {
     parts: Parts,
     index: Mutex<Index>,
     /// Counts up with everything that is learned.
@@ -71,8 +72,7 @@ pub(super) struct Inner {
     /// Counts up when ways may be others.
     changed: watch::Sender<u64>,
     lanes: Lanes<String>,
-    #[cfg(feature = "planted")]
-    pub(super) planted: std::sync::OnceLock<crate::planted::Planted>,
+    pub(crate) planted: Bed,
 }
 
 impl Landscapes {
@@ -85,8 +85,7 @@ impl Landscapes {
             learned: watch::channel(0).0,
             changed: watch::channel(0).0,
             lanes: Lanes::new(),
-            #[cfg(feature = "planted")]
-            planted: std::sync::OnceLock::new(),
+            planted: Bed::default(),
         }))
     }
 
