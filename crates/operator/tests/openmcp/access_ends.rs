@@ -7,7 +7,7 @@ use super::{
 };
 use allotment_testing::{Landscape, Outcome, Search, every_object, in_objects};
 use k8s_openapi::api::{
-    core::v1::{Namespace, ServiceAccount},
+    core::v1::{ConfigMap, Namespace, ServiceAccount},
     rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
 };
 use kube::{Api, Client, ResourceExt, api::ListParams};
@@ -50,6 +50,36 @@ pub async fn a_deleted_request_leaves_nothing_behind(landscape: Landscape) -> Ou
     until("the token is refused", async || {
         match code(Api::<Namespace>::all(holder.clone()).list(&ListParams::default()).await) {
             401 | 403 => Ok(()),
+            code => Err(code.to_string()),
+        }
+    })
+    .await
+}
+
+pub async fn a_request_inherits_nothing_from_one_that_was_torn_away(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("a", token(&desk)).await?;
+    desk.granted("a").await?;
+    let (old, admin) = (desk.holder("a").await?, desk.admin().await?);
+    // It is left alone, so that nothing is taken out of the Shoot.
+    desk.change("a", json!({ "metadata": { "annotations": { "openmcp.cloud/operation": "ignore" } } }))
+        .await?;
+    delete(&desk.platform.access_requests(), "a").await?;
+    desk.change("a", json!({ "metadata": { "finalizers": null } })).await?;
+    gone(&desk.platform.access_requests(), "a").await?;
+    delete(&desk.secrets(), "a.kubeconfig").await.ok();
+    gone(&desk.secrets(), "a.kubeconfig").await?;
+    desk.ask("a", json!({ "token": { "permissions": [{ "rules": rules("configmaps", &["list"]) }] } }))
+        .await?;
+    desk.granted("a").await?;
+    assert_eq!(left(&desk, &admin, "a").await?, 3, "an account, a role and its binding");
+    let new = desk.holder("a").await?;
+    let (maps, spaces) = (Api::<ConfigMap>::all(new.clone()), Api::<Namespace>::all(new));
+    assert!(maps.list(&ListParams::default()).await.is_ok());
+    assert_eq!(code(spaces.list(&ListParams::default()).await), 403);
+    until("the token of the other one is refused", async || {
+        match code(Api::<Namespace>::all(old.clone()).list(&ListParams::default()).await) {
+            401 => Ok(()),
             code => Err(code.to_string()),
         }
     })

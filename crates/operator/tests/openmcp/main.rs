@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         case!(access::g20_names_that_are_too_long_for_a_label_are_no_trouble),
         case!(access::g23_a_request_is_granted_as_soon_as_its_cluster_is_ready),
         case!(access_ends::a_deleted_request_leaves_nothing_behind),
+        case!(access_ends::a_request_inherits_nothing_from_one_that_was_torn_away),
         case!(access_ends::g4_a_request_ends_when_its_cluster_is_gone),
         case!(access_ends::g4_a_request_ends_when_its_shoot_is_gone),
         case!(access_ends::a_request_whose_time_is_over_leaves_nothing_behind),

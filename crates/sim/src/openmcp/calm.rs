@@ -78,7 +78,7 @@ fn configured(world: &World, realm: &Realm, on: &Place) -> bool {
     let find =
         |all: &[(String, Value)], name: &str| all.iter().find(|(it, _)| it == name).map(|it| it.1.clone());
     for name in LANDSCAPES {
-        match find(&landscapes, name) {
+        match find(&landscapes, name).filter(|landscape| is_whole(world, on, landscape)) {
             Some(landscape) if is_deleting(&landscape) => {
                 for (config, _) in
                     configs.iter().filter(|(config, it)| wiring(config).1 == name && !is_deleting(it))
@@ -87,8 +87,9 @@ fn configured(world: &World, realm: &Realm, on: &Place) -> bool {
                     is_busy = true;
                 }
             }
-            Some(landscape) if is_whole(world, on, &landscape) => (),
-            _ => {
+            Some(_) => (),
+            // One that leads nowhere does not go, either.
+            None => {
                 offer_landscape(world, realm, on, name);
                 is_busy = true;
             }

@@ -244,6 +244,7 @@ fn entry(world: &World, realm: &Realm, on: &Place, (name, cluster): (&str, &str)
             tear(world, on, "accessrequests", name);
         }
         Access::Lose => {
+            realm.sight().done.insert(lost(on, name), world.millis());
             write(world, on, Method::DELETE, &format!("{SECRETS}/{name}.kubeconfig"), None);
         }
     }
@@ -422,4 +423,9 @@ fn told(world: &World, place: &Place, method: &Method, path: &str, body: &str) {
         let call = Call::read_as(Role::Openmcp, side, method, &uri, body.as_bytes());
         sees::somebody_wrote(world, &call, place);
     }
+}
+
+/// How it is remembered that somebody deleted the Secret of an AccessRequest.
+pub(super) fn lost(on: &Place, request: &str) -> String {
+    format!("{on} lost {request}")
 }

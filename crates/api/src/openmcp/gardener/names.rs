@@ -24,6 +24,8 @@ pub mod label {
 pub mod annotation {
     /// On a Cluster: a hash over the ClusterConfigs that it named when they were looked at last.
     pub const CLUSTER_CONFIGS: &str = "gardener.clusters.openmcp.cloud/clusterconfigs";
+    /// On a ServiceAccount inside a Shoot: the UID of the AccessRequest that it was made for.
+    pub const REQUEST_UID: &str = "gardener.clusters.openmcp.cloud/request-uid";
     /// On the Secret of an AccessRequest: the UID of the Shoot that its kubeconfig is for.
     pub const SHOOT_UID: &str = "gardener.clusters.openmcp.cloud/shoot-uid";
     /// On the Secret of an AccessRequest: a hash over what its kubeconfig depends on.

@@ -9,10 +9,11 @@ use crate::{
 };
 use allotment_api::openmcp::{
     AccessRequest, ObjectReference, OidcProviderConfig, PermissionsRequest, RoleKind, RoleRef,
-    gardener::names::label,
+    gardener::names::{annotation, label},
 };
 use k8s_openapi::api::rbac::v1::Subject;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// The API group of roles and bindings.
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -99,14 +100,17 @@ pub fn grant(provider: &Provider<'_>, request: &AccessRequest) -> Grant {
     match (&request.spec.token, &request.spec.oidc) {
         (Some(token), _) => {
             grant.namespaces.push(provider.namespace.to_owned());
-            grant.objects.push(maker.object(
+            let mut account = maker.object(
                 "v1",
                 "ServiceAccount",
                 Some(provider.namespace),
                 &grant.hash,
                 // No pod runs as it.
                 json!({ "automountServiceAccountToken": false }),
-            ));
+            );
+            account.body["metadata"]["annotations"] =
+                json!({ annotation::REQUEST_UID: request.metadata.uid });
+            grant.objects.push(account);
             let subjects =
                 json!([{ "kind": "ServiceAccount", "name": grant.hash, "namespace": provider.namespace }]);
             for (number, permission) in token.permissions.iter().enumerate() {
@@ -179,6 +183,13 @@ impl Object {
     /// Whether its name is made of the request's own hash, so that no other request has it.
     pub fn has_name_of(&self, grant: &Grant) -> bool {
         self.name.contains(&grant.hash)
+    }
+
+    /// Whether what is there was made for another request: one of the same name, that somebody tore away. What an older
+    /// provider made does not say for whom.
+    pub fn is_of_another(&self, there: &BTreeMap<String, String>) -> bool {
+        let wanted = &self.body["metadata"]["annotations"][annotation::REQUEST_UID];
+        there.get(annotation::REQUEST_UID).is_some_and(|there| wanted != there.as_str())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The steps, as far as they are about the platform.
 
 use super::{
-    inside::{self, Owner},
+    inside::{self, Care, Owner},
     look::{Next, Scene},
     run::Inner,
     trouble::{InsideTrouble, Trouble},
@@ -94,9 +94,18 @@ impl Inner {
     async fn grant(&self, scene: &mut Scene, grant: &Grant) -> Result<(), InsideTrouble> {
         let reached = self.reach(scene).await?;
         let owner = Owner { provider: &self.provider(), request: &scene.name };
-        // Whoever believes that nothing can be there yet takes nothing away.
-        let is_first = scene.is_first || self.parts.landscapes.has(Planted::NothingTakenBack);
-        let account = inside::grant(&reached, owner, grant, is_first).await?;
+        let care = match scene.is_first {
+            _ if self.parts.landscapes.has(Planted::NothingTakenBack) => Care::Careless,
+            true => Care::First,
+            false => Care::Whole,
+        };
+        let account = match inside::grant(&reached, owner, grant, care).await {
+            Err(InsideTrouble::LeftBehind) if self.is_there(scene).await? => {
+                tracing::info!(request = %scene.name, "what another request of this name left behind goes");
+                inside::grant(&reached, owner, grant, Care::Heir).await?
+            }
+            result => result?,
+        };
         let made_for = match login_text(scene, &reached) {
             Some(login) => hash8(&["login", &login]),
             None => {
@@ -108,6 +117,14 @@ impl Inner {
         scene.inside = Some(Inside { made_for });
         self.has_looked(scene);
         Ok(())
+    }
+
+    /// Whether it is there, and not one that only a cache still knows.
+    async fn is_there(&self, scene: &Scene) -> Result<bool, TargetTrouble> {
+        let api = self.requests_in(&scene.name.namespace);
+        let what = || format!("read AccessRequest {}", scene.name);
+        let live = call(what, api.get_metadata_opt(&scene.name.name)).await?;
+        Ok(live.is_some_and(|live| live.metadata.uid == scene.request.metadata.uid))
     }
 
     async fn withdraw(&self, scene: &mut Scene) -> Result<(), TargetTrouble> {

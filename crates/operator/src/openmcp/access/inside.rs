@@ -34,22 +34,46 @@ pub(super) struct Owner<'a> {
     pub(super) request: &'a ObjectName,
 }
 
+/// How a grant is seen to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Nothing of it can be there yet, unless it is another's.
+    First,
+    /// All of it is looked for, and what is no longer asked for is taken away.
+    Whole,
+    /// As well, and what was left behind by another request of its name goes.
+    Heir,
+    /// What is there stays: a fault that is planted.
+    Careless,
+}
+
 /// Makes what a grant is made of, puts back what was changed, and takes away what is no longer asked for. It returns the UID of
 /// the ServiceAccount. With nothing to do it is one list for each kind.
 pub(super) async fn grant(
     reached: &Reached,
     owner: Owner<'_>,
     grant: &Grant,
-    is_first: bool,
+    care: Care,
 ) -> Result<Option<String>, InsideTrouble> {
-    let found = if is_first { Vec::new() } else { found(reached, owner).await? };
+    let found = match care {
+        Care::First | Care::Careless => Vec::new(),
+        Care::Whole | Care::Heir => found(reached, owner).await?,
+    };
     let mut account = None;
     for object in &grant.objects {
         let same = found.iter().find(|(kind, there)| *kind == object.kind && is_same_place(there, object));
         let uid = match same {
+            Some((_, there)) if object.is_of_another(there.annotations()) => {
+                if care != Care::Heir {
+                    return Err(InsideTrouble::LeftBehind);
+                }
+                // Its tokens end with it.
+                delete(reached, object.kind, there).await?;
+                Some(make(reached, grant, object, care).await?)
+            }
             Some((_, there)) if is_within(object, there) => there.uid(),
             Some((_, there)) => Some(put_back(reached, object, there).await?),
-            None => Some(make(reached, grant, object).await?),
+            None => Some(make(reached, grant, object, care).await?),
         };
         if object.kind == "ServiceAccount" {
             account = uid;
@@ -126,7 +150,12 @@ fn described((kind, there): &There) -> Found<'_> {
 
 /// Makes what is not there, or not ours. What others made under a name that only this request has is taken over: it was made
 /// for it, by an older provider.
-async fn make(reached: &Reached, grant: &Grant, object: &Object) -> Result<String, InsideTrouble> {
+async fn make(
+    reached: &Reached,
+    grant: &Grant,
+    object: &Object,
+    care: Care,
+) -> Result<String, InsideTrouble> {
     let api = api(reached, object.kind, object.namespace.as_deref());
     let described = serde_json::from_value(object.body.clone())
         .map_err(|error| InsideTrouble::Invalid(format!("{} {}: {error}", object.kind, object.name)))?;
@@ -147,6 +176,9 @@ async fn make(reached: &Reached, grant: &Grant, object: &Object) -> Result<Strin
     }
     match made {
         Ok(made) => Ok(made.uid().unwrap_or_default()),
+        Err(TargetTrouble::Call(error)) if error.is_already_there() && care == Care::First => {
+            Err(InsideTrouble::LeftBehind)
+        }
         Err(TargetTrouble::Call(error)) if error.is_already_there() => {
             let what = || format!("read {} {} in {}", object.kind, object.name, reached.key);
             let there = reached.call(what, api.get(&object.name)).await?;

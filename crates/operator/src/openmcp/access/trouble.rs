@@ -58,6 +58,9 @@ pub(super) enum InsideTrouble {
     /// A name.
     #[error("{0} is there and does not belong to this request: delete it, or give another name")]
     Taken(String),
+    /// Something that can only be of a request that was torn away.
+    #[error("something is there that was made for another request of this name")]
+    LeftBehind,
     /// What is asked for is no role, or no binding.
     #[error("{0}")]
     Invalid(String),
@@ -74,7 +77,7 @@ impl InsideTrouble {
             Self::Target(TargetTrouble::NotReady { .. }) => {
                 (AccessReason::ClusterNotReady.as_str(), Fate::Passes)
             }
-            Self::Target(_) => (shoot, Fate::Passes),
+            Self::Target(_) | Self::LeftBehind => (shoot, Fate::Passes),
             Self::NoOpenIdConnect => {
                 let fate = if is_ready { Fate::Lasts } else { Fate::Passes };
                 (AccessReason::OidcNotSupported.as_str(), fate)
