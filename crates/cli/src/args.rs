@@ -96,6 +96,9 @@ pub(crate) enum Command {
         /// Clusters with what belongs to them.
         #[arg(long)]
         clusters: bool,
+        /// Those of openMCP.
+        #[arg(long)]
+        openmcp: bool,
     },
     /// Check, explain, compare and spell the rules that say which pool a cluster's account comes from
     #[command(arg_required_else_help = true)]

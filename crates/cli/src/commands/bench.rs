@@ -35,22 +35,19 @@ pub(crate) fn run(only: &[String], results: Option<PathBuf>, format: Option<Form
 }
 
 /// Says what so many objects cost. One thread, so that nothing else is in its memory.
-pub(crate) fn remember(objects: u32, shoots: bool, clusters: bool) -> Result<()> {
-    if clusters {
-        let bytes = bench::resident_bytes_of_clusters(objects).map_err(|error| anyhow::anyhow!(error))?;
-        return output::print(&format!("{bytes}\n"));
-    }
-    if shoots {
-        let bytes = bench::resident_bytes_of_shoots(objects).map_err(|error| anyhow::anyhow!(error))?;
-        return output::print(&format!("{bytes}\n"));
-    }
-    let bytes = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?
-        .block_on(bench::resident_bytes_of(objects))
-        .map_err(|error| anyhow::anyhow!(error))?;
-    output::print(&format!("{bytes}\n"))
+pub(crate) fn remember(objects: u32, shoots: bool, clusters: bool, openmcp: bool) -> Result<()> {
+    let bytes = if openmcp {
+        bench::resident_bytes_of_openmcp(objects)
+    } else if clusters {
+        bench::resident_bytes_of_clusters(objects)
+    } else if shoots {
+        bench::resident_bytes_of_shoots(objects)
+    } else {
+        let runtime =
+            Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
+        runtime.block_on(bench::resident_bytes_of(objects))
+    };
+    output::print(&format!("{}\n", bytes.map_err(|error| anyhow::anyhow!(error))?))
 }
 
 fn write(measures: &[Measure], path: &Path) -> Result<()> {

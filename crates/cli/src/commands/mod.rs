@@ -37,7 +37,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Crds { group, output } => crds::run(&group, output),
         Command::Demo(args) => demo::run(args),
         Command::Bench { only, results, output } => bench::run(&only, results, output),
-        Command::BenchRemember { objects, shoots, clusters } => bench::remember(objects, shoots, clusters),
+        Command::BenchRemember { objects, shoots, clusters, openmcp } => {
+            bench::remember(objects, shoots, clusters, openmcp)
+        }
         Command::Completion { shell } => completion::run(shell),
     }?;
     Ok(ExitCode::SUCCESS)

@@ -22,6 +22,7 @@
 //! [`Landscapes::changes`] when the answer may be another one.
 
 pub mod access;
+mod caches;
 mod checked;
 pub mod generic;
 pub mod init;
@@ -35,6 +36,7 @@ mod serve;
 mod term;
 
 pub use allotment_core::openmcp::instance::Instance;
+pub use caches::Caches;
 pub use landscapes::{Landscapes, NoWay, Way};
 
 use crate::{metrics::Metrics, runtime::clock::Clock};

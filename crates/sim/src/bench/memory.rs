@@ -1,13 +1,13 @@
 //! What an object costs in memory, in a process that does nothing else.
 
 use super::{
-    Measure, Outcome, claims, clusters,
+    Measure, Outcome, claims, clusters, openmcp,
     side::{create_small, embedded_client},
 };
 use allotment_api::{kyma::BindingKind, names::label};
 use allotment_apiserver::ApiServer;
 use allotment_core::pool::LabelKeys;
-use allotment_operator::{cluster, subscription::Index};
+use allotment_operator::{cluster, openmcp::Caches, subscription::Index};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use serde_json::{Value, json};
@@ -30,12 +30,19 @@ pub(super) async fn measure(remember: &[OsString]) -> Outcome<Vec<Measure>> {
     let objects = each(remember, None).await?;
     let shoots = each(remember, Some("--shoots")).await?;
     let clusters = each(remember, Some("--clusters")).await?;
+    let openmcp = each(remember, Some("--openmcp")).await?;
     Ok(vec![
         Measure::new(name, objects, "bytes").against(BYTES_PER_OBJECT),
         Measure::new("memory per Shoot followed of 100,000, against its bound", shoots, "bytes")
             .against(BYTES_PER_SHOOT),
         Measure::new("memory per Cluster, with its request and Shoot, against its bound", clusters, "bytes")
             .against(BYTES_PER_CLUSTER),
+        Measure::new(
+            "openMCP: memory per Cluster, with its Shoot and an AccessRequest, against its bound",
+            openmcp,
+            "bytes",
+        )
+        .against(BYTES_PER_CLUSTER),
     ])
 }
 
@@ -82,6 +89,24 @@ pub fn resident_bytes_of_clusters(clusters: u32) -> Outcome<u64> {
     (1000..1000 + clusters).try_for_each(&mut follow)?;
     let grown = resident_bytes()?.saturating_sub(before);
     if index.is_empty() { Err("the index forgot the Clusters".into()) } else { Ok(grown) }
+}
+
+/// By how much this process grows when the controllers of openMCP follow so many Clusters, each with its Shoot and an
+/// AccessRequest.
+pub fn resident_bytes_of_openmcp(clusters: u32) -> Outcome<u64> {
+    let mut caches = Caches::default();
+    let mut follow = |number: u32| -> Outcome<()> {
+        let [cluster, request, secret] = openmcp::objects(number);
+        let cluster = (serde_json::from_value(cluster)?, serde_json::from_value(shoot(number))?);
+        let request = (serde_json::from_value(request)?, &serde_json::from_value(secret)?);
+        caches.learn(cluster, ("l", clusters::GARDEN), request);
+        Ok(())
+    };
+    (0..1000).try_for_each(&mut follow)?;
+    let before = resident_bytes()?;
+    (1000..1000 + clusters).try_for_each(&mut follow)?;
+    let grown = resident_bytes()?.saturating_sub(before);
+    if caches.is_empty() { Err("the caches forgot the Clusters".into()) } else { Ok(grown) }
 }
 
 /// A Shoot with our label, as large as they are.

@@ -19,7 +19,9 @@ mod start_up;
 mod tally;
 mod writes;
 
-pub use memory::{resident_bytes_of, resident_bytes_of_clusters, resident_bytes_of_shoots};
+pub use memory::{
+    resident_bytes_of, resident_bytes_of_clusters, resident_bytes_of_openmcp, resident_bytes_of_shoots,
+};
 
 use allotment_garden::landscape::RealLandscape;
 use serde::Serialize;

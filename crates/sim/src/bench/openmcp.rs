@@ -248,3 +248,59 @@ async fn until<K: Kind>(api: &Api<K>, phase: &str) -> Outcome<()> {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
+
+/// A Cluster, an AccessRequest to it and what is known of its Secret, as large as they are when all is done.
+pub(super) fn objects(number: u32) -> [Value; 3] {
+    let (name, uid) = (name(number), format!("{number:08x}-0000-4000-8000-000000000000"));
+    let metadata = |finalizer: &str| {
+        json!({
+            "name": name, "namespace": "default", "uid": uid, "resourceVersion": "1", "generation": 1,
+            "finalizers": [format!("gardener.clusters.openmcp.cloud/{finalizer}")],
+            "labels": { "clusters.openmcp.cloud/provider": "gardener", "clusters.openmcp.cloud/profile": "bench.gardener.aws" },
+        })
+    };
+    let condition = |type_: &str| {
+        json!({
+            "type": type_, "status": "True", "reason": "Ready", "message": "all is well", "observedGeneration": 1,
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    };
+    let conditions = |types: &[&str]| types.iter().map(|type_| condition(type_)).collect::<Vec<_>>();
+    let shoot = json!({ "metadata": { "name": format!("s-{number:08x}"), "namespace": GARDEN, "uid": uid } });
+    let cluster = json!({
+        "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "Cluster", "metadata": metadata("cluster"),
+        "spec": { "profile": "bench.gardener.aws", "tenancy": "Exclusive", "purposes": ["bench"] },
+        "status": {
+            "phase": "Ready", "observedGeneration": 1, "providerStatus": { "shoot": shoot },
+            "apiServer": format!("https://api.s-{number:08x}.example.com"),
+            "endpoints": [{ "name": "external", "url": format!("https://api.s-{number:08x}.example.com") }],
+            "conditions": conditions(&["ShootManagement", "Gardener_APIServerAvailable", "Gardener_ControlPlaneHealthy"]),
+        },
+    });
+    let rules =
+        json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"] }]);
+    let request = json!({
+        "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "AccessRequest", "metadata": metadata("accessrequest"),
+        "spec": {
+            "clusterRef": { "name": name, "namespace": "default" }, "token": { "permissions": [{ "rules": rules }] },
+        },
+        "status": {
+            "phase": "Granted", "observedGeneration": 1, "secretRef": { "name": format!("{name}.kubeconfig") },
+            "conditions": conditions(&["Resolved", "FoundClusterAndProfile", "ShootAccess", "SecretExistsAndIsValid"]),
+        },
+    });
+    let owner = json!({
+        "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "AccessRequest", "name": name, "uid": uid, "controller": true,
+    });
+    let annotations = json!({
+        "gardener.clusters.openmcp.cloud/shoot-uid": uid, "gardener.clusters.openmcp.cloud/made-for": "abcdefgh",
+        "gardener.clusters.openmcp.cloud/created": "1767225600", "gardener.clusters.openmcp.cloud/expires": "1769817600",
+    });
+    let secret = json!({
+        "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {
+            "name": format!("{name}.kubeconfig"), "namespace": "default", "uid": uid, "resourceVersion": "1",
+            "ownerReferences": [owner], "annotations": annotations,
+        },
+    });
+    [cluster, request, secret]
+}

@@ -145,9 +145,9 @@ fn stage(world: &World, call: &Call) -> &'static str {
     let plot = sight.estate.plots.iter().find(|(name, _)| name.ends_with(&end)).map(|(_, plot)| plot);
     match plot {
         _ if call.operation == "create plot" => "any",
-        None => "gone",
         Some(plot) if plot.given_up => "given up",
         Some(plot) if plot.ready => "done",
-        Some(_) => "working",
+        // Or it was taken away a moment ago.
+        _ => "working",
     }
 }

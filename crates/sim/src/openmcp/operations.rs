@@ -2,8 +2,8 @@
 
 use crate::stage::coverage::{ANY, Operation, Sort, operation};
 
-/// How far Gardener is with the Shoot; somebody may have taken it away.
-const STAGE: &[&str] = &["working", "done", "given up", "gone"];
+/// How far Gardener is with the Shoot.
+const STAGE: &[&str] = &["working", "done", "given up"];
 
 /// How far a request is.
 const REQUEST: &[&str] = &["Pending", "Granted", "Denied"];

@@ -79,7 +79,26 @@ fn actions(options: &Options, providers: &Providers, dice: &mut Dice) -> Vec<(u6
         }
         at += dice.between(1, pace * 2);
     }
+    if dice.happens(250) {
+        actions.extend(end(options, providers, dice));
+    }
     actions
+}
+
+/// Sometimes a Landscape goes before it is calm, with everything that is in its way.
+fn end(options: &Options, providers: &Providers, dice: &mut Dice) -> Vec<(u64, Action)> {
+    let on = usize::try_from(dice.below(providers.platforms as u64)).unwrap_or_default();
+    let landscape = dice.pick(&LANDSCAPES).unwrap_or(LANDSCAPES[0]);
+    let configs = CONFIGS.iter().filter(|config| wiring(config).1 == landscape);
+    let mut deeds = vec![Deed::Landscape { on, landscape: landscape.to_owned(), what: Land::Withdraw }];
+    deeds.extend(configs.map(|config| Deed::Config {
+        on,
+        config: (*config).to_owned(),
+        what: Config::Withdraw,
+    }));
+    deeds.extend((1..=4).map(|number| Deed::Cancel { on, cluster: format!("k{number}") }));
+    let mut at = |deed| (options.calm - dice.between(15_000, 30_000), Action::Openmcp(deed));
+    deeds.into_iter().map(&mut at).collect()
 }
 
 /// Landscapes and ProviderConfigs come early, in whichever order.

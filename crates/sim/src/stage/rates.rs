@@ -96,7 +96,7 @@ impl Rates {
 
 /// What is seldom done goes wrong often, in some way that things go wrong in its run: else it would take ten times the seeds to
 /// see each of them once.
-const SELDOM: [&str; 9] = [
+const SELDOM: [&str; 26] = [
     "assign",
     "way to assign",
     "deny",
@@ -106,10 +106,35 @@ const SELDOM: [&str; 9] = [
     "quarantine",
     "read request",
     "revoke",
+    // Of openMCP.
+    "claim order",
+    "clear secret",
+    "delete order",
+    "end entry",
+    "hold booking",
+    "let booking go",
+    "let config go",
+    "let landscape go",
+    "put inside part back",
+    "read inside part",
+    "retry plot",
+    "unmark booking",
+    "unmark config",
+    "unmark entry",
+    "unmark landscape",
+    "unmark order",
+    "withdraw offer",
 ];
 
 /// What is seldom done in one of its states.
-const SELDOM_IN: [(&str, &str); 6] = [
+const SELDOM_IN: [(&str, &str); 13] = [
+    ("booking status", "Denied"),
+    ("booking status", "Pending"),
+    ("confirm plot", "given up"),
+    ("delete plot", "given up"),
+    ("delete plot", "working"),
+    ("update plot", "given up"),
+    ("update plot", "working"),
     ("create shoot", "again"),
     ("update shoot", "given up"),
     ("confirm deletion", "given up"),

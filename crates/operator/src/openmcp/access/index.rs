@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// The kinds that are followed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Followed {
+pub(in crate::openmcp) enum Followed {
     Requests,
     Clusters,
     Secrets,
@@ -39,7 +39,7 @@ pub(super) struct KnownSecret {
 
 /// What is known.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(in crate::openmcp) struct Index {
     requests: Kept<ObjectName, Arc<AccessRequest>>,
     clusters: Kept<ObjectName, Arc<Cluster>>,
     secrets: Kept<ObjectName, KnownSecret>,
@@ -71,7 +71,7 @@ impl Index {
         (Some(&known.owner) == request.metadata.uid.as_ref()).then(|| known.issued.clone()).flatten()
     }
 
-    pub(super) fn learn_request(&mut self, mut request: AccessRequest) -> Vec<ObjectName> {
+    pub(in crate::openmcp) fn learn_request(&mut self, mut request: AccessRequest) -> Vec<ObjectName> {
         request.metadata.managed_fields = None;
         let name = ObjectName::of(&request.metadata);
         let known = self.requests.current(&name);
@@ -99,7 +99,7 @@ impl Index {
         }
     }
 
-    pub(super) fn learn_cluster(&mut self, cluster: Cluster) -> Vec<ObjectName> {
+    pub(in crate::openmcp) fn learn_cluster(&mut self, cluster: Cluster) -> Vec<ObjectName> {
         let name = ObjectName::of(&cluster.metadata);
         let pruned = pruned(cluster);
         let known = self.clusters.current(&name);
@@ -120,7 +120,7 @@ impl Index {
         self.by_cluster.to(name).cloned().collect()
     }
 
-    pub(super) fn learn_secret(&mut self, secret: &PartialObjectMeta<Secret>) -> Vec<ObjectName> {
+    pub(in crate::openmcp) fn learn_secret(&mut self, secret: &PartialObjectMeta<Secret>) -> Vec<ObjectName> {
         let name = ObjectName::of(&secret.metadata);
         let owner =
             secret.metadata.owner_references.iter().flatten().find(|owner| owner.kind == "AccessRequest");

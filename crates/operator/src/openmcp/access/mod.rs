@@ -10,7 +10,7 @@
 //! | `run` | the controller as a whole |
 
 mod act;
-mod index;
+pub(super) mod index;
 mod inside;
 mod look;
 mod run;

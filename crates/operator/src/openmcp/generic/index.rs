@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The kinds that are followed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Followed {
+pub(in crate::openmcp) enum Followed {
     Requests,
     ClusterRequests,
     Clusters,
@@ -45,7 +45,7 @@ impl Scene {
 
 /// What is known.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(in crate::openmcp) struct Index {
     requests: Kept<ObjectName, Arc<AccessRequest>>,
     cluster_requests: Kept<ObjectName, Arc<ClusterRequest>>,
     clusters: Kept<ObjectName, Arc<Cluster>>,
@@ -83,7 +83,7 @@ impl Index {
         Some(Scene { cluster_request: cluster_request.cloned(), request: request.clone(), cluster, profile })
     }
 
-    pub(super) fn learn_request(&mut self, mut request: AccessRequest) -> Vec<ObjectName> {
+    pub(in crate::openmcp) fn learn_request(&mut self, mut request: AccessRequest) -> Vec<ObjectName> {
         request.metadata.managed_fields = None;
         let name = ObjectName::of(&request.metadata);
         let known = self.requests.current(&name);
@@ -145,7 +145,7 @@ impl Index {
         }
     }
 
-    pub(super) fn learn_cluster(&mut self, cluster: Cluster) -> Vec<ObjectName> {
+    pub(in crate::openmcp) fn learn_cluster(&mut self, cluster: Cluster) -> Vec<ObjectName> {
         let Cluster { metadata, spec, status: _ } = cluster;
         let name = ObjectName::of(&metadata);
         let pruned = Cluster { metadata: pruned(metadata), spec, status: None };

@@ -8,7 +8,7 @@
 //!
 //! It is the only one of its kind on a platform, whichever providers there are: it can be ours, or upstream's.
 
-mod index;
+pub(super) mod index;
 mod look;
 mod run;
 

@@ -23,14 +23,14 @@ use std::{
 
 /// The kinds that are followed on the platform.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Followed {
+pub(in crate::openmcp) enum Followed {
     Clusters,
     ClusterConfigs,
 }
 
 /// What has to happen when something is learned.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum News {
+pub(in crate::openmcp) enum News {
     /// Look at a Cluster.
     Cluster(ObjectName),
     /// A profile has a user less.
@@ -38,7 +38,7 @@ pub(super) enum News {
 }
 
 /// A project of a garden: the Landscape and the namespace.
-pub(super) type PlaceName = (String, String);
+pub(in crate::openmcp) type PlaceName = (String, String);
 
 /// What is followed in a garden.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +59,7 @@ pub(super) enum What {
 
 /// What is known.
 #[derive(Default)]
-pub(super) struct Index {
+pub(in crate::openmcp) struct Index {
     clusters: Kept<ObjectName, Arc<Cluster>>,
     cluster_configs: Kept<ObjectName, Arc<ClusterConfig>>,
     by_uid: BTreeMap<String, ObjectName>,
@@ -81,7 +81,7 @@ impl Index {
         self.clusters.get(name).cloned()
     }
 
-    pub(super) fn all_clusters(&self) -> Vec<ObjectName> {
+    pub(in crate::openmcp) fn all_clusters(&self) -> Vec<ObjectName> {
         self.clusters.iter().map(|(name, _)| name.clone()).collect()
     }
 
@@ -116,7 +116,7 @@ impl Index {
         self.places.keys()
     }
 
-    pub(super) fn learn_cluster(&mut self, mut cluster: Cluster) -> Vec<News> {
+    pub(in crate::openmcp) fn learn_cluster(&mut self, mut cluster: Cluster) -> Vec<News> {
         cluster.metadata.managed_fields = None;
         let name = ObjectName::of(&cluster.metadata);
         if self.clusters.current(&name).is_some_and(|known| is_older(&cluster.metadata, &known.metadata)) {
@@ -157,7 +157,11 @@ impl Index {
         self.shoots.entry(place.clone()).or_default().restart();
     }
 
-    pub(super) fn learn_shoot(&mut self, place: &PlaceName, mut shoot: Shoot) -> Option<ObjectName> {
+    pub(in crate::openmcp) fn learn_shoot(
+        &mut self,
+        place: &PlaceName,
+        mut shoot: Shoot,
+    ) -> Option<ObjectName> {
         shoot.metadata.managed_fields = None;
         let (name, cluster) = (shoot.name_any(), self.cluster_of(&shoot));
         let kept = self.shoots.entry(place.clone()).or_default();

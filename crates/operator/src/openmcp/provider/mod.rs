@@ -13,7 +13,7 @@ mod act;
 mod cluster;
 mod config;
 mod gardens;
-mod index;
+pub(super) mod index;
 mod landscape;
 mod run;
 mod trouble;
