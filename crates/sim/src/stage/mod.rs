@@ -5,7 +5,7 @@
 //! | `play` | what is simulated |
 //! | `dice`, `rates` | chance, and how often what goes wrong |
 //! | `script` | a run as text, to be read and run again |
-//! | `world` | servers and ledger |
+//! | `world`, `setting` | servers and ledger, and what is there before anybody begins |
 //! | `wire`, `call` | what stands between an operator and the world, and what its calls are |
 //! | `eyes` | what the oracles of `allotment_core::check` see |
 //! | `process` | what operators run in: it ends, stands still, and starts again |
@@ -23,6 +23,7 @@ pub(crate) mod process;
 pub(crate) mod rates;
 mod run;
 pub(crate) mod script;
+mod setting;
 mod shrink;
 mod sweep;
 pub(crate) mod wire;

@@ -4,16 +4,16 @@ use super::{
     call::{Call, Side},
     coverage::{self, Coverage},
     dice::{Dice, TraceHash, dice_for},
-    eyes::{CREDENTIAL, Eyes},
-    rates::{Kind, Rates, account_names},
+    eyes::Eyes,
+    rates::{Kind, Rates},
     script::{Harm, Options, Spot},
+    setting::policy,
 };
 use crate::{
     access::grants::Issued,
     cluster::{garden::Grounds, staff},
     openmcp::{self, Realm},
 };
-use allotment_api::crds;
 use allotment_apiserver::{
     ApiServer,
     auth::User,
@@ -22,8 +22,7 @@ use allotment_apiserver::{
 };
 use allotment_core::{
     check::{Scene, Violation, entry_change},
-    pool::{AccountName, Limit, MultiAccount, PoolKey, Tenant},
-    rules,
+    pool::{AccountName, Limit, PoolKey, Tenant},
 };
 use allotment_garden::embedded::{EmbeddedError, EmbeddedGarden};
 use allotment_operator::{
@@ -35,7 +34,7 @@ use allotment_operator::{
 use bytes::Bytes;
 use http::{Method, Request};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -50,9 +49,6 @@ pub(crate) const NAMESPACE: &str = "default";
 
 /// What an operator does to lead: it goes on for ever.
 const LEASES: [&str; 4] = ["lease", "cluster lease", "kubeconfig lease", "provider lease"];
-
-/// Which pool a plan goes to.
-const RULES: &str = "rule: [aws, 'aws(PR=cf-eu11) -> EU', trial -> S]";
 
 /// Runs begin here: days do not matter, and this one is easy to read.
 const BEGINNING_SECONDS: i64 = 1_800_000_000;
@@ -414,60 +410,6 @@ impl World {
         }
         code
     }
-
-    fn set_up(&self) -> Result<(), SimError> {
-        let must = |side, path: &str, body: &Value| {
-            let (code, answer) = self.ask(side, Method::POST, path, Some(body));
-            let what = format!("{path} {}", body["metadata"]["name"]);
-            if code < 300 { Ok(()) } else { Err(SimError::SetUp { what, code, body: answer.to_string() }) }
-        };
-        let labels = json!({ "gardener.cloud/role": "project", "project.gardener.cloud/name": "sim" });
-        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": GARDEN, "labels": labels } });
-        must(Side::Garden, "/api/v1/namespaces", &namespace)?;
-        let project = json!({ "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Project", "metadata": { "name": "sim" }, "spec": { "namespace": GARDEN } });
-        must(Side::Garden, "/apis/core.gardener.cloud/v1beta1/projects", &project)?;
-        let is_ours = |crd: &Value| {
-            let plural = crd["spec"]["names"]["plural"].as_str();
-            plural == Some("subscriptionrequests")
-                || (self.options.clusters > 0 && is_cluster(crd))
-                || (self.options.accesses > 0 && plural == Some("kubeconfigrequests"))
-        };
-        for crd in crds::all().iter().map(|crd| json!(crd)).filter(is_ours) {
-            let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-            must(Side::ControlPlane, path, &crd)?;
-        }
-        for account in account_names(&self.options) {
-            let code = self.add_account(&account);
-            if code >= 300 {
-                let what = format!("account {account}");
-                return Err(SimError::SetUp { what, code, body: String::new() });
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts an account into the pool.
-    pub(crate) fn add_account(&self, name: &str) -> u16 {
-        let metadata = json!({ "name": name, "namespace": GARDEN });
-        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": { "key": CREDENTIAL } });
-        // It may be there from before.
-        self.ask(Side::Garden, Method::POST, &format!("/api/v1/namespaces/{GARDEN}/secrets"), Some(&secret));
-        let mut labels = json!({ "hyperscalerType": "aws" });
-        match name.as_bytes().first() {
-            Some(b'e') => labels["euAccess"] = json!("true"),
-            Some(b's') => labels["shared"] = json!("true"),
-            _ => (),
-        }
-        let binding = json!({
-            "apiVersion": "security.gardener.cloud/v1alpha1",
-            "kind": "CredentialsBinding",
-            "metadata": { "name": name, "namespace": GARDEN, "labels": labels },
-            "provider": { "type": "aws" },
-            "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "name": name, "namespace": GARDEN },
-        });
-        let path = format!("/apis/security.gardener.cloud/v1alpha1/namespaces/{GARDEN}/credentialsbindings");
-        self.act(By::Other, Method::POST, &path, Some(&binding))
-    }
 }
 
 /// Where an object is that the oracles look at.
@@ -488,24 +430,8 @@ pub(crate) fn path_of(plural: &str, name: &str) -> Option<String> {
     })
 }
 
-fn is_cluster(crd: &Value) -> bool {
-    crd["spec"]["names"]["plural"] == "clusters" && crd["spec"]["group"] == "operator.kyma-project.io"
-}
-
 pub(crate) fn admin() -> User {
     User::new("admin", ["system:masters"])
-}
-
-fn policy(options: &Options) -> Result<Policy, SimError> {
-    let wanted = rules::Options { enabled_plans: Some(Vec::new()), ..rules::Options::default() };
-    let loaded = rules::load(RULES, &wanted);
-    let findings = || SimError::Rules(format!("{:?}", loaded.findings));
-    let rules = loaded.rules.clone().ok_or_else(findings)?;
-    let allowed = (1..=options.several).map(|number| format!("t{number}")).collect();
-    let limits = BTreeMap::from([("default".to_owned(), Limit(options.limit))]);
-    let multi_account = MultiAccount { allowed_global_accounts: allowed, limits };
-    let cap = Some(options.cap).filter(|cap| *cap > 0);
-    Ok(Policy { rules: Arc::new(rules), multi_account, cap })
 }
 
 pub(crate) fn entropy(mut dice: Dice) -> Entropy {

@@ -1,39 +1,22 @@
-//! The simulation of the subscription operator: it repeats itself, it finds nothing, and it finds what is planted.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+//! The subscription operator.
 
+use super::{find_nothing, finds, fine, replays, stays_mended};
 use allotment_operator::planted::Planted;
-use allotment_sim::stage::{Play, Run, Script, enumerate, run_planted, run_script, run_seed, shrink};
-
-fn fine(run: &Run) {
-    let seed = run.script.options.seed;
-    let found: Vec<String> =
-        run.violations.iter().map(|(at, violation)| format!("at {at} ms: {violation}")).collect();
-    assert!(found.is_empty(), "seed {seed}: {}\n{}", found.join("; "), run.script);
-}
+use allotment_sim::stage::{Play, enumerate, run_planted, run_seed, shrink};
 
 #[test]
 fn a_seed_replays_one_run_exactly() {
+    let hash = |seed| run_seed(Play::Subscription, seed, false).unwrap().hash;
     for seed in [3, 8] {
-        let (one, other) = (
-            run_seed(Play::Subscription, seed, false).unwrap(),
-            run_seed(Play::Subscription, seed, false).unwrap(),
-        );
-        assert_eq!(one.hash, other.hash, "seed {seed}");
-        // What it drew, as a script, is the same run too.
-        let script: Script = one.script.to_string().parse().unwrap();
-        assert_eq!(run_script(&script, false).unwrap().hash, one.hash, "seed {seed}, as a script");
+        assert_eq!(hash(seed), hash(seed), "seed {seed}");
+        replays(Play::Subscription, seed);
     }
-    assert_ne!(
-        run_seed(Play::Subscription, 3, false).unwrap().hash,
-        run_seed(Play::Subscription, 4, false).unwrap().hash
-    );
+    assert_ne!(hash(3), hash(4));
 }
 
 #[test]
 fn thirty_seeds_find_nothing() {
-    for seed in 1..=30 {
-        fine(&run_seed(Play::Subscription, seed, false).unwrap());
-    }
+    find_nothing(Play::Subscription, 30);
 }
 
 #[test]
@@ -44,7 +27,6 @@ fn a_crash_at_any_write_loses_and_leaks_nothing() {
     assert_eq!(result.runs, 2 * result.writes + 1);
 }
 
-/// The first seeds that find each of them, so that the suite need not run them all: `first_seeds_of_planted_faults` does.
 #[test]
 fn planted_faults_are_found() {
     for (fault, seed, says) in [
@@ -54,9 +36,7 @@ fn planted_faults_are_found() {
         (Planted::BindingWithoutVersion, 24, "and was labelled for"),
         (Planted::FailedReadIsGone, 10, "which its request"),
     ] {
-        let run = run_planted(Play::Subscription, seed, fault).unwrap();
-        let found = run.violations.first().map(|(_, violation)| violation.to_string()).unwrap_or_default();
-        assert!(found.contains(says), "{fault:?}, seed {seed}: {found:?}");
+        finds(Play::Subscription, fault, seed, says);
     }
 }
 
@@ -91,9 +71,7 @@ fn what_was_found_stays_mended() {
         fault 0 read-an-account 1 refuse code=429
         fault 0 read-an-account 2 hang-before
         fault 0 reserve 1 refuse code=503";
-    for script in [anew, room, claim] {
-        fine(&run_script(&script.parse().unwrap(), false).unwrap());
-    }
+    [anew, room, claim].into_iter().for_each(stays_mended);
 }
 
 #[test]

@@ -1,33 +1,17 @@
-//! The simulation of the cluster operator, beside the subscription operator: it repeats itself, it finds nothing, and it finds
-//! what is planted.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+//! The cluster operator, beside the subscription operator.
 
+use super::{find_nothing, finds, fine, replays, stays_mended};
 use allotment_operator::planted::Planted;
-use allotment_sim::stage::{Play, Run, Script, Seeds, enumerate, run_planted, run_script, run_seed, sweep};
-
-fn fine(run: &Run) {
-    let seed = run.script.options.seed;
-    let found: Vec<String> =
-        run.violations.iter().map(|(at, violation)| format!("at {at} ms: {violation}")).collect();
-    assert!(found.is_empty(), "seed {seed}: {}\n{}", found.join("; "), run.script);
-}
-
-fn seeds(first: u64, count: u64, planted: Option<Planted>) -> Seeds {
-    Seeds { play: Play::Cluster, first, count, most_failures: 1, jobs: None, planted }
-}
+use allotment_sim::stage::{Play, enumerate};
 
 #[test]
 fn a_seed_replays_one_run_exactly() {
-    let one = run_seed(Play::Cluster, 6, false).unwrap();
-    // What it drew, as a script, is the same run too.
-    let script: Script = one.script.to_string().parse().unwrap();
-    assert_eq!(run_script(&script, false).unwrap().hash, one.hash);
+    replays(Play::Cluster, 6);
 }
 
 #[test]
 fn a_few_seeds_find_nothing() {
-    let sum = sweep(seeds(1, 12, None), |_| ()).unwrap();
-    sum.failed.iter().for_each(|(_, run)| fine(run));
+    find_nothing(Play::Cluster, 12);
 }
 
 /// Some of them: `allotment sim cluster --enumerate` has its time.
@@ -57,12 +41,9 @@ fn what_was_found_stays_mended() {
         at 24208 trouble cluster=k3 what=flaps
         at 41702 change cluster=k3 what=administrators
         fault 1 watch-own-shoots 1 watch-stall time=2780";
-    for script in [pause, flaps] {
-        fine(&run_script(&script.parse().unwrap(), false).unwrap());
-    }
+    [pause, flaps].into_iter().for_each(stays_mended);
 }
 
-/// The first seeds that find each of them, so that the suite need not run them all.
 #[test]
 fn planted_faults_are_found() {
     for (fault, seed, says) in [
@@ -71,8 +52,6 @@ fn planted_faults_are_found() {
         (Planted::MissingShootMadeAgain, 1, "was made again for Cluster k2, and nobody said so"),
         (Planted::ClusterLetGoUnseen, 39, "is left behind, its Cluster is gone"),
     ] {
-        let run = run_planted(Play::Cluster, seed, fault).unwrap();
-        let found = run.violations.first().map(|(_, violation)| violation.to_string()).unwrap_or_default();
-        assert!(found.contains(says), "{fault:?}, seed {seed}: {found:?}");
+        finds(Play::Cluster, fault, seed, says);
     }
 }

@@ -1,0 +1,22 @@
+//! Providers of openMCP, several at once.
+
+use super::{find_nothing, fine, replays};
+use allotment_sim::stage::{Play, enumerate};
+
+#[test]
+fn a_seed_replays_one_run_exactly() {
+    replays(Play::Openmcp, 6);
+}
+
+#[test]
+fn a_few_seeds_find_nothing() {
+    find_nothing(Play::Openmcp, 6);
+}
+
+/// Some of them: `allotment sim openmcp --enumerate` has its time.
+#[test]
+fn a_crash_at_a_write_loses_and_leaks_nothing() {
+    let result = enumerate(Play::Openmcp, 40, |_, _| ()).unwrap();
+    result.failed.iter().for_each(fine);
+    assert!(result.writes > 80, "{}", result.writes);
+}
