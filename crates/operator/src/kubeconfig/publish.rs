@@ -1,7 +1,7 @@
 //! Where a kubeconfig goes, and where it is found again.
 
 use super::{Trouble, act::token_in, look::Scene, run::Inner};
-use crate::runtime::call::call;
+use crate::runtime::call::{CallError, call};
 use allotment_api::{
     kyma::{KubeconfigRequest, KubeconfigSecretReference},
     names::FIELD_MANAGER,
@@ -42,7 +42,7 @@ impl Inner {
     }
 
     /// Puts a kubeconfig into the Secret that the request names, if it names one. False, with a hitch, if somebody else has that
-    /// Secret.
+    /// Secret, or we may not write it.
     pub(super) async fn publish_to_secret(&self, scene: &mut Scene, text: &str) -> Result<bool, Trouble> {
         let before = scene.request.status.as_ref().and_then(|status| status.secret_ref.clone());
         if before.is_some() && before != scene.request.spec.secret_ref {
@@ -51,7 +51,11 @@ impl Inner {
         let Some(reference) = scene.request.spec.secret_ref.clone() else { return Ok(true) };
         let secrets = self.secrets(scene);
         let found =
-            call(|| format!("read Secret {}", reference.name), secrets.get_opt(&reference.name)).await?;
+            call(|| format!("read Secret {}", reference.name), secrets.get_opt(&reference.name)).await;
+        let found = match found {
+            Err(error) if error.code() == Some(403) => return Ok(shut_out(scene, &error)),
+            found => found?,
+        };
         if found.is_some_and(|found| !is_owned(&found, &scene.request)) {
             let message = format!(
                 "Secret {} is there and does not belong to this request; delete it, or name another one in spec.secretRef",
@@ -74,8 +78,10 @@ impl Inner {
         let params = PatchParams { force: true, ..PatchParams::apply(FIELD_MANAGER) };
         let patch = Patch::Apply(&secret);
         let written = secrets.patch_metadata(&reference.name, &params, &patch);
-        call(|| format!("write Secret {}", reference.name), written).await?;
-        Ok(true)
+        match call(|| format!("write Secret {}", reference.name), written).await {
+            Err(error) if error.code() == Some(403) => Ok(shut_out(scene, &error)),
+            result => result.map(|_| true).map_err(Trouble::from),
+        }
     }
 
     /// Deletes the Secret that a kubeconfig was put into, if it is the request's own.
@@ -108,6 +114,14 @@ impl Inner {
     fn secrets(&self, scene: &Scene) -> Api<Secret> {
         Api::namespaced(self.control_plane.clone(), &scene.name.namespace)
     }
+}
+
+/// The namespace is not open for Secrets: only whoever runs the operators can help, and has to hear of it.
+fn shut_out(scene: &mut Scene, error: &CallError) -> bool {
+    let message =
+        format!("{error}; add {} to rbac.kubeconfigSecretNamespaces of the chart", scene.name.namespace);
+    scene.hitch = Some(Hitch { reason: "Forbidden", message, is_gone: false, is_shut: false });
+    false
 }
 
 fn is_owned(secret: &Secret, request: &KubeconfigRequest) -> bool {

@@ -129,6 +129,21 @@ pub async fn a_kubeconfig_can_go_into_a_secret(landscape: Landscape) -> Outcome 
     Ok(())
 }
 
+pub async fn a_namespace_that_is_not_open_for_secrets_is_told(landscape: Landscape) -> Outcome {
+    let mut desk = Desk::new(&landscape).await?;
+    desk.restart_without_secrets().await?;
+    let mut spec = reads_config_maps();
+    spec["secretRef"] = json!({ "name": "own" });
+    desk.ask("one", spec).await?;
+    let message = desk.because("one", "Ready", "Forbidden").await?;
+    let namespace = &desk.play.stage.plot.namespace;
+    let remedy = format!("add {namespace} to rbac.kubeconfigSecretNamespaces of the chart");
+    assert!(message.contains("Secret own") && message.ends_with(&remedy), "{message}");
+    desk.restart()?;
+    desk.issued("one").await?;
+    Ok(())
+}
+
 pub async fn policies_bound_what_can_be_had(landscape: Landscape) -> Outcome {
     let desk = Desk::new(&landscape).await?;
     let escalates = json!({ "clusterRole": { "rules": [
@@ -232,7 +247,8 @@ pub async fn what_is_missing_is_told(landscape: Landscape) -> Outcome {
     spec["cluster"] = json!("nowhere");
     desk.ask("no-cluster", spec).await?;
     let message = desk.because("no-cluster", "Ready", "NoCluster").await?;
-    assert!(message.contains("nowhere"), "{message}");
+    let namespace = &desk.play.stage.plot.namespace;
+    assert!(message.contains(&format!("no Cluster nowhere in namespace {namespace}")), "{message}");
     let absent = format!("not-{}", desk.play.stage.plot.namespace);
     let spec = json!({ "role": { "namespace": absent, "rules": [
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] },

@@ -72,6 +72,7 @@ fn main() -> ExitCode {
         case!(revoking::what_is_revoked_or_rotated_in_between_is_not_forgotten),
         case!(access::tokens_are_rotated_in_time_and_no_reader_is_refused),
         case!(access::a_kubeconfig_can_go_into_a_secret),
+        case!(access::a_namespace_that_is_not_open_for_secrets_is_told),
         case!(access::policies_bound_what_can_be_had),
         case!(access::what_is_changed_in_the_cluster_is_put_back),
         case!(access::a_changed_request_takes_the_old_rules_away),

@@ -77,7 +77,14 @@ fn tell_mended(draft: &mut Draft, mended: &[Mended]) {
 /// tenant brought stays anyway.
 fn without_cluster(view: &View<'_>, mut draft: Draft, grant: Grant) -> Decision {
     draft.observe();
-    let message = format!("there is no Cluster {}", view.request.spec.cluster);
+    let (cluster, own) = (&view.request.spec.cluster, view.request.metadata.namespace.as_deref());
+    let message = match &view.request.spec.cluster_namespace {
+        Some(namespace) => format!("there is no Cluster {cluster} in namespace {namespace}"),
+        None => format!(
+            "there is no Cluster {cluster} in namespace {}, nor in clusters.namespace of the configuration",
+            own.unwrap_or_default()
+        ),
+    };
     draft.not_yet(KubeconfigPhase::Pending, "NoCluster", message);
     if is_there(view, &draft) {
         return withdraw(view, draft, grant, "its Cluster is gone, and it is being taken back");
