@@ -10,7 +10,7 @@ use kube::{Api, api::PostParams};
 /// What a cluster is, and who we are in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Of Kubernetes, as in `v1.36.0`.
+    /// Of Kubernetes, as in `1.36.0`: Gardener writes them so, too.
     pub version: String,
     /// Who we are there. Servers older than 1.28 do not tell.
     pub user: Option<String>,
@@ -35,7 +35,8 @@ pub async fn check(reached: &Reached) -> Result<Standing, TargetTrouble> {
     let what = || format!("ask {target} what we may do");
     let answer = reached.call(what, may.create(&PostParams::default(), &everything())).await?;
     let is_admin = answer.status.is_some_and(|status| status.allowed);
-    Ok(Standing { version: version.git_version, user, is_admin })
+    let version = version.git_version.trim_start_matches('v').to_owned();
+    Ok(Standing { version, user, is_admin })
 }
 
 /// May we do everything to everything?

@@ -18,7 +18,7 @@ use crate::{
 };
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
-    kyma::{ClusterCondition, ClusterPhase, SubscriptionPhase, SubscriptionStatus},
+    kyma::{ClusterCondition, ClusterPhase, SubscriptionPhase, SubscriptionRequest, SubscriptionStatus},
     names::annotation,
 };
 use jiff::SignedDuration;
@@ -27,6 +27,9 @@ use std::time::Duration;
 
 /// What the garden refused is not tried again at once: only another Cluster, configuration or garden helps.
 const AFTER_REFUSAL: Duration = Duration::from_mins(5);
+
+/// Shoots of others are not watched: that one has come into the place of ours, or is gone from it, is seen only by looking.
+const AFTER_STRANGER: Duration = Duration::from_mins(5);
 
 /// A cluster that could not be looked into is tried again.
 const AFTER_FAILED_LOOK: Duration = Duration::from_mins(1);
@@ -41,8 +44,8 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         return rest(draft).step(Step::Hold);
     }
     match whose(view) {
-        Whose::Others(shoot) => taken(draft, shoot),
-        Whose::Replaced(shoot) => replaced(draft, shoot),
+        Whose::Others(shoot) => taken(view, draft, shoot),
+        Whose::Replaced(shoot) => replaced(view, draft, shoot),
         Whose::Ours(shoot) => with_name(view, draft, Some(shoot)),
         Whose::Nobodys => with_name(view, draft, None),
     }
@@ -107,10 +110,7 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
     if !(binding.is_some() && used.is_some_and(|used| used != binding)) {
         draft.put(ready);
     }
-    draft.status.subscription = Some(SubscriptionStatus {
-        name: request.metadata.name.clone().unwrap_or_default(),
-        binding_name: binding.map(str::to_owned),
-    });
+    draft.status.subscription = Some(subscription(request));
     match (binding, shoot) {
         (Some(binding), Some(shoot)) => made(view, draft, shoot, binding, rendered),
         (Some(binding), None) if !is_deleted => match rendered {
@@ -152,7 +152,7 @@ fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, rendered: Rendered
         draft.status.progress = None;
         draft.say(ClusterCondition::ShootHealthy, false, "ShootMissing", &message);
         draft.not_yet(ClusterPhase::Failed, "ShootMissing", message);
-        return rest(draft);
+        return rest(draft).after(AFTER_STRANGER);
     }
     draft.status.shoot_name = rendered.shoot["metadata"]["name"].as_str().map(str::to_owned);
     draft.oidc(view, &rendered.notes, false);
@@ -307,7 +307,24 @@ pub(super) fn administrate(view: &View<'_>, mut draft: Draft) -> Decision {
     }
 }
 
-fn taken(mut draft: Draft, shoot: &Shoot) -> Decision {
+/// What became of its account, where nothing else is decided.
+fn tell_account(view: &View<'_>, draft: &mut Draft) {
+    let own = view.request.filter(|request| ask::is_of(request, view.cluster));
+    if let Some(request) = own {
+        draft.put(ask::verdict(request));
+        draft.status.subscription = Some(subscription(request));
+    }
+}
+
+fn subscription(request: &SubscriptionRequest) -> SubscriptionStatus {
+    SubscriptionStatus {
+        name: request.metadata.name.clone().unwrap_or_default(),
+        binding_name: ask::binding(request).map(str::to_owned),
+    }
+}
+
+fn taken(view: &View<'_>, mut draft: Draft, shoot: &Shoot) -> Decision {
+    tell_account(view, &mut draft);
     let (name, uid) = (shoot.metadata.name.as_deref(), shoot.metadata.uid.as_deref());
     let message = format!(
         "there is a Shoot {} already, which is not ours; `allotment cluster adopt` takes it over (UID {})",
@@ -315,10 +332,11 @@ fn taken(mut draft: Draft, shoot: &Shoot) -> Decision {
         uid.unwrap_or_default()
     );
     draft.not_yet(ClusterPhase::Failed, "ShootTaken", message);
-    rest(draft)
+    rest(draft).after(AFTER_STRANGER)
 }
 
-fn replaced(mut draft: Draft, shoot: &Shoot) -> Decision {
+fn replaced(view: &View<'_>, mut draft: Draft, shoot: &Shoot) -> Decision {
+    tell_account(view, &mut draft);
     let message = format!(
         "Shoot {} is another one than ours: it has the UID {}, ours had {}; it is left alone. `allotment cluster adopt` takes it \
          over; to have an empty one instead, delete it",
@@ -328,7 +346,7 @@ fn replaced(mut draft: Draft, shoot: &Shoot) -> Decision {
     );
     draft.say(ClusterCondition::ShootHealthy, false, "ShootReplaced", &message);
     draft.not_yet(ClusterPhase::Failed, "ShootMissing", message);
-    rest(draft)
+    rest(draft).after(AFTER_STRANGER)
 }
 
 fn apply(rendered: Rendered, live: Option<&Shoot>, binding: &str, takes_turn: bool) -> Apply {

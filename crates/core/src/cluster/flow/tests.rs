@@ -370,7 +370,12 @@ fn a_shoot_that_was_there_before_is_adopted_only_when_told_to() {
     let mut world = World::ready();
     world.cluster["status"] = Value::Null;
     world.shoot.as_mut().unwrap()["metadata"]["labels"] = json!({});
-    assert_eq!(provisioned(&world.decide().status).1, "ShootTaken");
+    let decision = world.decide();
+    assert_eq!(provisioned(&decision.status).1, "ShootTaken");
+    // The Shoots of others are not watched, so it is looked whether it is still there. The account is known meanwhile.
+    assert_eq!(decision.again, Some(Duration::from_mins(5)));
+    assert_eq!(decision.status.subscription.unwrap().binding_name.as_deref(), Some("account-1"));
+    assert!(decision.status.conditions.iter().any(|condition| condition.reason == "Assigned"));
     world.annotate(annotation::ADOPT_SHOOT, "of-the-shoot");
     assert!(matches!(world.decide().step, Step::Update(_)));
     world.request.as_mut().unwrap()["status"]["gardenerSecretName"] = json!("account-2");
