@@ -200,17 +200,31 @@ impl Bar {
 
 /// Says what went wrong, with its causes, on one line each.
 pub(crate) fn complain(error: &anyhow::Error) {
-    let mut text = format!("error: {error}\n");
-    for cause in error.chain().skip(1) {
-        text.push_str(&format!("  because: {cause}\n"));
-    }
     // Nobody is left to tell if standard error is closed.
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(told(error).as_bytes());
+}
+
+/// Many errors say their cause themselves: what has been said is not said again.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = format!("error: {error}\n");
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(&format!("  because: {cause}\n"));
+        }
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Bar;
+    use super::{Bar, told};
+    use anyhow::anyhow;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error = anyhow!("no such file").context("cannot read a: no such file").context("cannot start");
+        assert_eq!(told(&error), "error: cannot start\n  because: cannot read a: no such file\n");
+    }
 
     #[test]
     fn a_bar_grows() {

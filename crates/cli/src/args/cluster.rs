@@ -1,8 +1,9 @@
 //! What users type after `allotment cluster`.
 
+use super::kubeconfig::time;
 use crate::output::Format;
 use clap::{Args, Subcommand, ValueHint};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// Where the garden and the control plane are, and what Shoots are made of.
 #[derive(Args, Debug)]
@@ -94,8 +95,8 @@ pub(crate) enum ClusterCommand {
         /// Yes, take it over
         #[arg(long)]
         yes: bool,
-        /// How long to wait until it is taken over, in seconds
-        #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-        timeout: u64,
+        /// How long to wait until it is taken over
+        #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time)]
+        timeout: Duration,
     },
 }

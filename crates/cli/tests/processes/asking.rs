@@ -115,6 +115,11 @@ async fn a_shoot_that_exists_is_taken_over() {
     assert!(refused.stderr.contains("account aws-01 is held by ga-1"), "{}", refused.stderr);
     let refused = ask(&world, &["adopt", "-f", &theirs, "--shoot", "nothing", "--yes"]).await;
     assert!(refused.stderr.contains("there is no Shoot nothing"), "{}", refused.stderr);
+    let mut mistyped = world.cluster("mistyped", "ga-1");
+    mistyped["spec"]["infrastructure"]["volme"] = json!({ "size": "90Gi" });
+    let mistyped = world.file("mistyped.yaml", &mistyped.to_string());
+    let refused = ask(&world, &["adopt", "-f", &mistyped, "--shoot", "older", "--yes"]).await;
+    assert!(refused.stderr.contains("unknown field \"spec.infrastructure.volme\""), "{}", refused.stderr);
 
     let mut own = world.cluster("own", "ga-1");
     own["spec"]["infrastructure"]["numberOfZones"] = json!(3);
@@ -123,7 +128,9 @@ async fn a_shoot_that_exists_is_taken_over() {
     assert_eq!(shown.code, 1);
     assert!(shown.stderr.contains("nothing is done without --yes"), "{}", shown.stderr);
     assert!(
-        shown.stdout.contains("metadata.labels[allotment.dev/subscription-request]: + \"its-uid\""),
+        shown.stdout.contains(
+            "metadata.labels[allotment.dev/subscription-request]: + \"the-UID-of-its-SubscriptionRequest\""
+        ),
         "{}",
         shown.stdout
     );

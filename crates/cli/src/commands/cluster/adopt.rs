@@ -1,10 +1,11 @@
 //! `allotment cluster adopt`.
 
-use super::{Opened, diff, not_there};
+use super::{Opened, diff, file as manifest, not_there};
 use crate::{
     commands::{
         input,
         input::{WRONG_USAGE, confirmed},
+        show,
     },
     output::{self, Paint},
 };
@@ -29,7 +30,7 @@ use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams, PostParams},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
@@ -44,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const HEARD: Duration = Duration::from_secs(5);
 
 /// Stands for the UID of a SubscriptionRequest that is not there yet.
-const ITS_UID: &str = "its-uid";
+const ITS_UID: &str = "the-UID-of-its-SubscriptionRequest";
 
 /// What was asked for.
 pub(super) struct Asked {
@@ -53,7 +54,7 @@ pub(super) struct Asked {
     pub(super) file: Option<PathBuf>,
     pub(super) shoot: String,
     pub(super) yes: bool,
-    pub(super) timeout: u64,
+    pub(super) timeout: Duration,
 }
 
 pub(super) async fn run(opened: &Opened, asked: Asked) -> Result<ExitCode> {
@@ -85,7 +86,7 @@ pub(super) async fn run(opened: &Opened, asked: Asked) -> Result<ExitCode> {
     if let Some(code) = stands_against(opened, &found, shoot).await? {
         return Ok(code);
     }
-    if let Some(code) = show(opened, &found, &asked.shoot).await? {
+    if let Some(code) = preview(opened, &found, &asked.shoot).await? {
         return Ok(code);
     }
     if !asked.yes && !confirmed(&format!("Take over Shoot {} as Cluster {name}?", asked.shoot))? {
@@ -93,7 +94,7 @@ pub(super) async fn run(opened: &Opened, asked: Asked) -> Result<ExitCode> {
     }
     let uid = shoot.uid().unwrap_or_default();
     tell(opened, &found.cluster, &asked, &uid).await?;
-    wait(opened, &name, &uid, Duration::from_secs(asked.timeout)).await
+    wait(opened, &name, &uid, asked.timeout).await
 }
 
 /// The Cluster in a file, which may not be there yet.
@@ -102,28 +103,29 @@ async fn from_file(opened: &Opened, asked: &Asked, file: &Path) -> Result<Result
         Ok(text) => text,
         Err(code) => return Ok(Err(code)),
     };
-    let mut cluster: Cluster = match serde_saphyr::from_str(&text) {
-        Ok(cluster) => cluster,
-        Err(error) => {
-            output::complain(&anyhow!("{} is no Cluster: {error}", file.display()));
+    let mut object = match manifest::read(&text) {
+        Ok(object) => object,
+        Err(why) => {
+            output::complain(&anyhow!("{} holds no Cluster: {why}", show::name(file)));
             return Ok(Err(ExitCode::from(WRONG_USAGE)));
         }
     };
-    let given = asked.name.as_ref().filter(|name| **name != cluster.name_any());
+    let text_at = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let (named, namespace) = (text_at("/metadata/name").unwrap_or_default(), text_at("/metadata/namespace"));
+    let given = asked.name.as_ref().filter(|name| **name != named);
     if let Some(name) = given {
-        output::complain(&anyhow!("the Cluster in {} is not {name}", file.display()));
+        output::complain(&anyhow!("the Cluster in {} is {named}, not {name}", show::name(file)));
         return Ok(Err(ExitCode::from(WRONG_USAGE)));
     }
-    let namespace = asked.namespace.clone().or_else(|| cluster.namespace());
-    cluster.metadata.namespace = Some(opened.namespace(namespace));
-    // Examples show what operators write; a server takes none of it.
-    cluster.status = None;
-    let name = named(&cluster);
-    let api: Api<Cluster> = Api::namespaced(opened.inspector.control_plane.clone(), &name.namespace);
+    let name = opened.named(asked.namespace.clone().or(namespace), named);
+    object["metadata"]["namespace"] = json!(name.namespace);
+    let client = &opened.inspector.control_plane;
+    let api: Api<Cluster> = Api::namespaced(client.clone(), &name.namespace);
     if call(|| format!("read Cluster {name}"), api.get_opt(&name.name)).await?.is_some() {
         return Ok(Err(refused(&format!("Cluster {name} is there already: leave out --file"))));
     }
-    Ok(Ok(cluster))
+    manifest::try_to_create(client, &name, &object).await?;
+    Ok(Ok(serde_json::from_value(object).with_context(|| format!("cannot read Cluster {name}"))?))
 }
 
 fn is_taken_over(cluster: &Cluster, shoot: &Shoot) -> bool {
@@ -167,7 +169,7 @@ async fn stands_against(opened: &Opened, found: &Found, shoot: &Shoot) -> Result
 }
 
 /// Shows what would change in the Shoot.
-async fn show(opened: &Opened, found: &Found, shoot: &str) -> Result<Option<ExitCode>> {
+async fn preview(opened: &Opened, found: &Found, shoot: &str) -> Result<Option<ExitCode>> {
     let own = found.request.as_ref().and_then(|request| request.uid());
     match opened.inspector.try_out(found, own.as_deref().unwrap_or(ITS_UID)).await? {
         Forecast::Changes(changes) => {

@@ -50,11 +50,20 @@ pub(super) async fn run(
         None => {
             let paint = Paint::for_standard_output();
             let mut text: String = lines.iter().map(|line| line.for_people(paint)).collect();
-            text.push_str(&format!("{}, {otherwise} would change\n", counted(lines.len(), "Cluster")));
+            text.push_str(&summary(&lines, names.is_empty().then_some(namespace).flatten()));
             output::print(&text)?;
         }
     }
     Ok(if otherwise == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The last line. Where a namespace was looked through it is named: one without Clusters may be mistyped.
+fn summary(lines: &[Line], namespace: Option<&str>) -> String {
+    let stopped = lines.iter().filter(|line| matches!(line.forecast, Forecast::Stopped(_))).count();
+    let changed = lines.iter().filter(|line| line.is_otherwise()).count() - stopped;
+    let place = namespace.map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
+    let refused = if stopped == 0 { String::new() } else { format!(", {stopped} would be refused") };
+    format!("{}{place}, {changed} would change{refused}\n", counted(lines.len(), "Cluster"))
 }
 
 async fn line(opened: &Opened, found: Found) -> Result<Line> {

@@ -3,6 +3,7 @@
 mod adopt;
 mod diff;
 mod explain;
+mod file;
 
 use super::{input::WRONG_USAGE, run::refuse};
 use crate::{

@@ -275,7 +275,8 @@ fn report(lines: &Lines, format: Option<Format>) -> Result<ExitCode> {
             }
             let done = lines.len() - left.len();
             text.push_str(&match (lines.len(), left.len()) {
-                (0, _) => "there is none to revoke\n".to_owned(),
+                (0, _) => "there is none to revoke; `allotment kubeconfig list` shows those that are there\n"
+                    .to_owned(),
                 (_, 0) => paint.green(&format!("{} revoked", counted(done, "kubeconfig"))) + "\n",
                 (all, left) => format!("{done} of {} revoked, {left} not\n", counted(all, "kubeconfig")),
             });
