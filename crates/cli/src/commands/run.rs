@@ -53,6 +53,8 @@ pub(crate) fn refuse(error: StartError) -> ExitCode {
 
 /// Logs to standard error, as `RUST_LOG` says.
 pub(crate) fn log(default: &str) {
+    // The client's own line about a connection that failed does not say which; ours do.
+    let default = format!("{default},kube_client::client::builder=off");
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     // Somebody else may have set it up already.
     let _ = tracing_subscriber::fmt()

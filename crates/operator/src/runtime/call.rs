@@ -68,7 +68,7 @@ impl CallError {
 }
 
 /// The server's own words; kube's error would say them twice.
-fn reason(error: &kube::Error) -> String {
+pub(super) fn reason(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
         other => other.to_string(),

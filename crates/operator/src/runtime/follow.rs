@@ -3,7 +3,7 @@
 //! kube's own watcher hides bookmarks. We need them: what destroys something waits until the cache is at least as new as
 //! a moment (see [`Position::reach`]).
 
-use super::call::DEADLINE;
+use super::call::{DEADLINE, reason};
 use futures::{Stream, StreamExt, stream::BoxStream};
 use kube::{
     Api, Resource,
@@ -105,6 +105,9 @@ pub trait Source: Send + Sync {
     /// What is learned about one object.
     type Item: Clone + Send + 'static;
 
+    /// Where it is, as in `/api/v1/namespaces/a/secrets`.
+    fn path(&self) -> &str;
+
     /// A page of a list.
     fn list(
         &self,
@@ -138,6 +141,10 @@ where
 {
     type Item = K;
 
+    fn path(&self) -> &str {
+        self.resource_url()
+    }
+
     async fn list(&self, params: &ListParams) -> Result<ObjectList<Guarded<K>>, kube::Error> {
         let list = Api::list(self, params).await?;
         Ok(ObjectList {
@@ -161,6 +168,10 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
 {
     type Item = PartialObjectMeta<K>;
+
+    fn path(&self) -> &str {
+        self.0.resource_url()
+    }
 
     async fn list(&self, params: &ListParams) -> Result<ObjectList<Guarded<Self::Item>>, kube::Error> {
         let list = self.0.list_metadata(params).await?;
@@ -226,9 +237,10 @@ pub async fn follow<S: Source>(
             failures += 1;
             let was_refused = std::mem::replace(&mut is_refused, error.is_refusal());
             if is_refused && was_refused && failures > 1 {
-                tracing::debug!(%error, "still cannot follow");
+                tracing::debug!(path = source.path(), %error, "still cannot follow");
             } else {
-                tracing::warn!(%error, wait_milliseconds = wait.as_millis(), "cannot follow; trying again");
+                let (path, wait_milliseconds) = (source.path(), wait.as_millis());
+                tracing::warn!(path, %error, wait_milliseconds, "cannot follow; trying again");
             }
             sleep(wait).await;
         }
@@ -237,7 +249,7 @@ pub async fn follow<S: Source>(
 
 #[derive(Debug, thiserror::Error)]
 enum FollowError {
-    #[error("{0}")]
+    #[error("{}", reason(.0))]
     Kube(#[from] kube::Error),
     #[error("the list took more than {} s", LIST_DEADLINE.as_secs())]
     SlowList,
