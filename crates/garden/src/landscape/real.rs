@@ -84,8 +84,12 @@ pub enum Unavailable {
     #[error("Go is not installed: the real API servers are built with it, from landscape/")]
     GoMissing,
     /// It is not where a checkout has it.
-    #[error("there is no {0}: the real API servers are built from a checkout of the repository")]
-    NoCheckout(PathBuf),
+    #[error(
+        "there is no landscape/build here: the real API servers are built from a checkout of the repository; go into one, or \
+         start them elsewhere and name their landscape.json in {}",
+        RUNNING
+    )]
+    NoCheckout,
     /// It could not be built.
     #[error("landscape/build failed ({0})")]
     Build(ExitStatus),
@@ -183,11 +187,8 @@ impl RealLandscape {
 
 /// Builds the binary, which takes seconds when nothing has changed.
 async fn build() -> Result<PathBuf, Unavailable> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = checkout().ok_or(Unavailable::NoCheckout)?;
     let script = root.join("landscape/build");
-    if !script.exists() {
-        return Err(Unavailable::NoCheckout(script));
-    }
     if Command::new("go").arg("version").stdout(Stdio::null()).status().await.is_err() {
         return Err(Unavailable::GoMissing);
     }
@@ -202,6 +203,15 @@ async fn build() -> Result<PathBuf, Unavailable> {
         return Err(Unavailable::Build(status));
     }
     Ok(binary)
+}
+
+/// The checkout that this was built from; where that is gone, as for a binary that came from elsewhere, the one around the
+/// working directory.
+fn checkout() -> Option<PathBuf> {
+    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).map(Path::to_owned);
+    let here = env::current_dir().ok();
+    let around = here.iter().flat_map(|here| here.ancestors()).map(Path::to_owned);
+    built_from.into_iter().chain(around).find(|root| root.join("landscape/build").is_file())
 }
 
 async fn connect(manifest: &Manifest) -> Result<Landscape, Unavailable> {
