@@ -19,6 +19,8 @@ pub struct Estate {
     pub plots: BTreeMap<String, Plot>,
     /// Clusters, by UID, with the generations that a Shoot was once like, working and healthy.
     pub fitted: BTreeSet<(String, i64)>,
+    /// The minor version and the nodes of the Shoots of Clusters, by the UID of these, when they last worked.
+    pub well: BTreeMap<String, (u32, i64)>,
     /// What the Clusters, by UID, asked for last, and in which generation.
     pub asked: BTreeMap<String, (i64, Asked)>,
     /// Every Shoot that a provider ever made, by UID, with the UID of its Cluster.
@@ -98,10 +100,13 @@ impl Estate {
     /// Remembers which generations of Clusters have a Shoot that is like that. To be called after every write of anybody.
     pub fn note_fitted(&mut self) {
         for order in self.orders.values() {
-            let mut own = self.plots.values().filter(|plot| plot.cluster.as_ref() == Some(&order.uid));
-            let fits = own.any(|plot| plot.could_fit(order));
-            // What is no change to the Shoot needs no other Shoot: whoever reads may see the one from before, which was well,
-            // though it is not at this moment.
+            let own = self.plots.values().filter(|plot| plot.cluster.as_ref() == Some(&order.uid));
+            for plot in own.filter(|plot| plot.ready && !plot.deleting) {
+                self.well.insert(order.uid.clone(), (plot.minor, plot.nodes));
+            }
+            // Whoever reads may see the Shoot from before, which was well, though it is not at this moment. And what is no change
+            // to the Shoot needs no other Shoot.
+            let fits = self.well.get(&order.uid).is_some_and(|(minor, nodes)| order.allows(*minor, *nodes));
             let asks = (order.minor, order.bounds);
             let before = self.asked.insert(order.uid.clone(), (order.generation, asks));
             let fitted = before.is_some_and(|(generation, asked)| {
@@ -145,6 +150,7 @@ impl Estate {
     fn created(&mut self, name: &str, plot: &Plot) -> Option<Astray> {
         let cluster = plot.cluster.clone().unwrap_or_default();
         self.made.insert(plot.uid.clone(), cluster.clone());
+        self.well.remove(&cluster);
         if self.torn.contains(&cluster) {
             return None;
         }
@@ -240,13 +246,16 @@ impl Estate {
 impl Plot {
     /// Whether it is what is asked for, works and is healthy.
     fn fits(&self, order: &Order) -> bool {
-        self.could_fit(order) && Some(self.nodes) == order.nodes
+        let works = self.ready && !self.deleting;
+        works && order.allows(self.minor, self.nodes) && Some(self.nodes) == order.nodes
     }
+}
 
-    /// The same, as far as the Cluster itself says it.
-    fn could_fit(&self, order: &Order) -> bool {
-        let (least, most) = order.bounds;
-        self.ready && !self.deleting && self.minor >= order.minor && (least..=most).contains(&self.nodes)
+impl Order {
+    /// Whether a Shoot may be like that, as far as the Cluster itself says it.
+    fn allows(&self, minor: u32, nodes: i64) -> bool {
+        let (least, most) = self.bounds;
+        minor >= self.minor && (least..=most).contains(&nodes)
     }
 }
 

@@ -182,7 +182,14 @@ impl People {
             return configure(on, dice);
         }
         if dice.happens(self.troubles) {
+            // Who is told that Gardener has given up says that it shall try again.
+            if dice.happens(250) {
+                let kind = "clusters".to_owned();
+                return Some(Deed::Sign { on, kind, name: cluster, what: Sign::Reconcile });
+            }
             let all = [
+                Garden::GivesUp,
+                Garden::GivesUp,
                 Garden::GivesUp,
                 Garden::KeepsIt,
                 Garden::Tries,

@@ -177,17 +177,21 @@ impl Inner {
     ) -> (Target, Option<Way>) {
         let (landscapes, instance) = (&self.parts.landscapes, &self.parts.settings.instance);
         let Some(name) = cluster_name(request) else { return (Target::NotOurs, None) };
+        let labelled = request.labels().get(label::PROFILE).map(|profile| instance.would_own(profile));
+        let gone = Target::NoCluster { name: format!("Cluster {name}") };
         let Some(cluster) = cluster else {
-            let profile = request.labels().get(label::PROFILE);
-            let is_ours = has_secret || profile.is_some_and(|profile| instance.would_own(profile));
-            let gone = Target::NoCluster { name: format!("Cluster {name}") };
+            let is_ours = has_secret || labelled == Some(true);
             return (if is_ours { gone } else { Target::NotOurs }, None);
         };
         if !landscapes.is_listed() {
             return (Target::Unknown, None);
         }
         if !landscapes.is_ours(cluster) {
-            return (Target::NotOurs, None);
+            // Ours is gone, and another provider's has its name: who holds the request for ours lets it go.
+            let is_left = request.metadata.deletion_timestamp.is_some()
+                && !instance.would_own(&cluster.spec.profile)
+                && labelled.unwrap_or(has_secret);
+            return (if is_left { gone } else { Target::NotOurs }, None);
         }
         if Record::of(cluster).is_none() {
             return (Target::NoShoot, None);
