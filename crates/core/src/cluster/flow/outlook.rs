@@ -40,6 +40,8 @@ impl Decision {
             (Step::Rest, Some(ClusterPhase::Failed | ClusterPhase::Unhealthy)) => Awaited::Person,
             (Step::Rest, _) if self.is_refused() => Awaited::Person,
             (Step::Rest, _) => Awaited::Gardener,
+            // The operator looks again and again, and nothing comes of it by itself.
+            (Step::Check, Some(ClusterPhase::Failed)) => Awaited::Person,
             _ => Awaited::Operator,
         };
         (awaited, words)

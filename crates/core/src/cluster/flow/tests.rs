@@ -422,6 +422,11 @@ fn who_asks_is_told_what_it_waits_for() {
     assert_eq!(awaited(&world), Awaited::Gardener);
     world.operation(json!({"state": "Failed", "type": "Reconcile"}));
     assert_eq!(awaited(&world), Awaited::Person);
+    world.cluster["spec"] = json!({"byoc": {"kubeconfigSecretRef": {"name": "s", "key": "k"}}});
+    world.cluster["status"] = json!({"phase": "Failed"});
+    assert_eq!(awaited(&world), Awaited::Person);
+    world.cluster["status"] = json!({});
+    assert_eq!(awaited(&world), Awaited::Operator);
 }
 
 #[test]
