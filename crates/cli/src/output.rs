@@ -2,9 +2,11 @@
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use kube::core::Status;
 use serde::Serialize;
 use std::{
     env,
+    error::Error,
     io::{self, ErrorKind, IsTerminal, Write},
 };
 
@@ -207,7 +209,7 @@ pub(crate) fn complain(error: &anyhow::Error) {
 /// Many errors say their cause themselves: what has been said is not said again.
 fn told(error: &anyhow::Error) -> String {
     let mut text = format!("error: {error}\n");
-    for cause in error.chain().skip(1).map(ToString::to_string) {
+    for cause in error.chain().skip(1).map(words) {
         if !text.contains(&cause) {
             text.push_str(&format!("  because: {cause}\n"));
         }
@@ -215,15 +217,39 @@ fn told(error: &anyhow::Error) -> String {
     text
 }
 
+/// What a server refused is told in the server's words; the client's would repeat them as Rust prints them.
+fn words(cause: &(dyn Error + 'static)) -> String {
+    match status(cause) {
+        Some(status) => format!("{} ({})", status.message, status.code),
+        None => cause.to_string(),
+    }
+}
+
+fn status<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a Status> {
+    if let Some(status) = cause.downcast_ref::<Box<Status>>() {
+        return Some(status);
+    }
+    let boxed = cause.downcast_ref::<Box<kube::Error>>().map(|error| &**error);
+    match boxed.or_else(|| cause.downcast_ref())? {
+        kube::Error::Api(status) => Some(status),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Bar, told};
+    use super::{Bar, Status, told};
+    use allotment_operator::runtime::call::CallError;
     use anyhow::anyhow;
 
     #[test]
     fn a_cause_is_told_once() {
         let error = anyhow!("no such file").context("cannot read a: no such file").context("cannot start");
         assert_eq!(told(&error), "error: cannot start\n  because: cannot read a: no such file\n");
+        let refusal = Status { message: "b is forbidden".to_owned(), code: 403, ..Status::default() };
+        let source = Box::new(kube::Error::Api(Box::new(refusal)));
+        let error = CallError::Refused { what: "read b".to_owned(), source };
+        assert_eq!(told(&error.into()), "error: cannot read b: b is forbidden (403)\n");
     }
 
     #[test]

@@ -11,9 +11,8 @@ use serde_json::Value;
 pub(super) fn read(text: &str) -> Result<Value, String> {
     let formatter = &serde_saphyr::UserMessageFormatter;
     let mut object: Value = serde_saphyr::from_str(text).map_err(|error| {
-        let place = error.location().map(|place| format!("line {}: ", place.line())).unwrap_or_default();
         let words = error.without_snippet().render_with_formatter(formatter);
-        format!("it cannot be read as one YAML document: {place}{words}")
+        format!("it cannot be read as one YAML document: {words}")
     })?;
     let said = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
     let (version, kind) = (said("apiVersion"), said("kind"));
