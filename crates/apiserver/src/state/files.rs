@@ -250,10 +250,10 @@ fn entries_of(path: &Path, bytes: &[u8], may_be_cut_off: bool) -> Result<(Vec<En
     Ok((entries, whole))
 }
 
-/// How many entries of a log are whole, and how far they go.
+/// The entries of a log that are whole, and how far they go.
 #[cfg(any(test, fuzzing))]
-pub(super) fn whole_entries(path: &Path, log: &[u8]) -> Result<(usize, u64), StateError> {
-    entries_of(path, log, true).map(|(entries, whole)| (entries.len(), whole.length))
+pub(super) fn whole_entries(path: &Path, log: &[u8]) -> Result<(Vec<Entry>, u64), StateError> {
+    entries_of(path, log, true).map(|(entries, whole)| (entries, whole.length))
 }
 
 /// Makes sure that nobody else has the folder open.

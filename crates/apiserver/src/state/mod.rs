@@ -136,7 +136,20 @@ impl std::error::Error for StateError {
 /// that is wrong with it is an error.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn whole_entries(log: &[u8]) -> Result<(usize, u64), StateError> {
-    files::whole_entries(Path::new("log"), log)
+    files::whole_entries(Path::new("log"), log).map(|(entries, length)| (entries.len(), length))
+}
+
+/// The same log with checksums that fit: begun with, and as it is written again, as far as it is understood.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn begun_with(log: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let mut log = log.to_vec();
+    entry::put_right(&mut log);
+    let (entries, length) = files::whole_entries(Path::new("log"), &log).ok()?;
+    log.truncate(usize::try_from(length).ok()?);
+    let (mut chain, mut again) = (entry::Chain::default(), entry::BEGINNING.to_vec());
+    entries.iter().for_each(|entry| entry.write(&mut chain, &mut again));
+    let _ = Store::from_entries(entries).snapshot();
+    Some((log, again))
 }
 
 /// Where a server remembers.

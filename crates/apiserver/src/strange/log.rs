@@ -1,9 +1,13 @@
 //! Any bytes as the log of a server that remembers.
 
-use crate::state::whole_entries;
+use crate::state::{begun_with, whole_entries};
 
 /// Reads it, and says how many entries of it are whole.
 pub fn examine(bytes: &[u8]) -> usize {
+    // What is understood of it says no more than what was written, and a server can begin with it.
+    if let Some((log, again)) = begun_with(bytes) {
+        assert_eq!(log, again);
+    }
     let Ok((count, length)) = whole_entries(bytes) else { return 0 };
     let length = usize::try_from(length).unwrap();
     assert!(length <= bytes.len());
