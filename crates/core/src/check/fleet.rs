@@ -23,6 +23,8 @@ pub struct Fleet {
     pub fitted: BTreeSet<(String, i64)>,
     /// Requests that were ever there, with the UID of the Cluster: somebody may tear one away between a decision and a write.
     pub owners: BTreeMap<RequestUid, String>,
+    /// Clusters, by UID, whose finalizers somebody took off.
+    pub torn: BTreeSet<String>,
     /// What the Clusters, by UID, asked for last, and in which generation.
     pub asked: BTreeMap<String, (i64, Features)>,
 }
@@ -217,8 +219,10 @@ impl Fleet {
     /// its request has to be there still: it keeps the account.
     fn created(&self, name: &str, wish: Option<(&String, &Wish)>, after: &Stand) -> Vec<Wrong> {
         let is_held = after.request.as_ref().is_some_and(|request| self.requests.contains_key(request));
+        let owner = after.request.as_ref().and_then(|request| self.owners.get(request));
+        let is_torn = owner.is_some_and(|owner| self.torn.contains(owner));
         match wish {
-            None if is_held => Vec::new(),
+            None if is_held || is_torn => Vec::new(),
             None => vec![Wrong::MadeForNobody(name.to_owned())],
             Some((cluster, wish)) if wish.shoot_uid.is_some() && !wish.may_recreate => {
                 vec![Wrong::MadeAgain(name.to_owned(), cluster.clone())]

@@ -20,6 +20,8 @@ pub struct Scene {
     pub shoots: BTreeMap<String, Grown>,
     /// Accounts whose entries somebody else changed: what their labels say is not our doing.
     pub tampered: BTreeSet<AccountName>,
+    /// Requests that somebody tore away: a Shoot for one that was on its way is made nevertheless.
+    pub torn: BTreeSet<RequestUid>,
     /// The tenants who may have several accounts, with the most clusters in each.
     pub limits: BTreeMap<Tenant, Limit>,
     /// The most accounts of one tenant.
@@ -195,7 +197,9 @@ impl Scene {
     fn shoots_without_seat(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
         for (name, shoot) in &self.shoots {
-            let Some(request) = &shoot.request else { continue };
+            let Some(request) = shoot.request.as_ref().filter(|request| !self.torn.contains(*request)) else {
+                continue;
+            };
             if self.seat(request).is_none_or(|seat| seat.account != shoot.account) {
                 violations.push(Violation::ShootWithoutSeat(
                     name.clone(),

@@ -71,7 +71,10 @@ impl Inner {
                     names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();
                 self.patch_cluster(scene, json!({ "annotations": gone })).await?;
             }
-            Step::Administrate(users) => self.administrate(scene, users).await,
+            Step::Administrate(users) => {
+                self.publish(scene, &decision.status).await?;
+                self.administrate(scene, users).await;
+            }
             Step::Check => self.check(scene).await,
             Step::ConfirmDeletion => self.annotate_shoot(scene, CONFIRM_DELETION, "true").await?,
             Step::DeleteShoot => self.delete_shoot(scene).await?,

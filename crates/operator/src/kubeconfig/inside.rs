@@ -34,7 +34,11 @@ const REFUSED: Duration = Duration::from_secs(20);
 pub(super) async fn grant(reached: &Reached, grant: &Grant, is_first: bool) -> Result<(), TargetTrouble> {
     let wanted = grant.objects();
     let found = if is_first { Vec::new() } else { found(reached, grant).await? };
-    if let Some(namespace) = grant.namespace.as_deref().filter(|_| grant.creates_namespace) {
+    // A namespace is there if something of ours is in it.
+    let is_there =
+        |name: &str| found.iter().any(|(_, there)| there.metadata.namespace.as_deref() == Some(name));
+    let namespace = grant.namespace.as_deref().filter(|name| grant.creates_namespace && !is_there(name));
+    if let Some(namespace) = namespace {
         make_namespace(reached, namespace).await?;
     }
     for object in &wanted {

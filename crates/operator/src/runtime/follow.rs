@@ -271,13 +271,16 @@ async fn list<S: Source>(
     position: &Position,
     tell: &mut impl FnMut(Seen<S::Item>),
 ) -> Result<String, FollowError> {
-    tell(Seen::Restarted);
     let mut params =
         ListParams { label_selector: labels.map(str::to_owned), limit: Some(PAGE), ..ListParams::default() };
     let end = Instant::now() + LIST_DEADLINE;
     let mut first_version = None;
     loop {
         let page = timeout_at(end, source.list(&params)).await.map_err(|_| FollowError::SlowList)??;
+        // What we wrote ourselves until now, the list shows or the watch after it, or it is gone again.
+        if first_version.is_none() {
+            tell(Seen::Restarted);
+        }
         for object in page.items {
             tell_one(object.item, Seen::Applied, tell);
         }

@@ -105,6 +105,19 @@ pub async fn g4_a_request_ends_when_its_cluster_is_gone(landscape: Landscape) ->
     gone(&desk.platform.access_requests(), "b").await
 }
 
+pub async fn g4_a_request_ends_though_its_cluster_is_anothers_now(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("a", token(&desk)).await?;
+    desk.granted("a").await?;
+    delete(&desk.platform.clusters(), &desk.cluster).await?;
+    gone(&desk.platform.clusters(), &desk.cluster).await?;
+    desk.because("a", "Pending", "FoundClusterAndProfile", "InvalidReference").await?;
+    // Nobody is there who looks after this one.
+    desk.platform.cluster(&desk.cluster, "elsewhere.another.profile").await?;
+    delete(&desk.platform.access_requests(), "a").await?;
+    gone(&desk.platform.access_requests(), "a").await
+}
+
 pub async fn g4_a_request_ends_when_its_shoot_is_gone(landscape: Landscape) -> Outcome {
     let desk = Desk::new(&landscape).await?;
     desk.ask("a", token(&desk)).await?;

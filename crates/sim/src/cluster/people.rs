@@ -17,7 +17,10 @@ use allotment_api::{
     gardener::{OperationState, OperationType, names::OPERATION},
     names::annotation,
 };
-use allotment_core::check::{Owned, Stage, Stand};
+use allotment_core::{
+    check::{Owned, Stage, Stand},
+    pool::RequestUid,
+};
 use allotment_garden::gardenlet::{Failure, Script};
 use http::Method;
 use serde_json::{Value, json};
@@ -34,7 +37,7 @@ pub(crate) fn act(world: &World, deed: &Deed) {
         Deed::Loosen { cluster } => {
             let mut state = world.state();
             let uid = state.eyes.fleet.clusters.get(cluster).map(|wish| wish.uid.clone());
-            state.loosened.extend(uid);
+            state.eyes.fleet.torn.extend(uid);
             drop(state);
             world.act(By::Other, Method::DELETE, &path(cluster), None);
             patch(world, cluster, &json!({ "metadata": { "finalizers": null } }));
@@ -50,10 +53,11 @@ pub(crate) fn act(world: &World, deed: &Deed) {
         Deed::Tamper { cluster } => with_shoot(world, cluster, |world, shoot| {
             write_shoot(world, shoot, &json!({ "spec": { "purpose": "testing" } }));
         }),
-        Deed::Recall { cluster } => with_request(world, cluster, |path| {
+        Deed::Recall { cluster } => with_request(world, cluster, |path, _| {
             world.act(By::Other, Method::DELETE, path, None);
         }),
-        Deed::Sever { cluster } => with_request(world, cluster, |path| {
+        Deed::Sever { cluster } => with_request(world, cluster, |path, uid| {
+            world.state().eyes.scene.torn.insert(uid.clone());
             world.act(By::Other, Method::DELETE, path, None);
             let without = json!({ "metadata": { "finalizers": null } });
             world.act(By::Meddler, Method::PATCH, path, Some(&without));
@@ -92,7 +96,7 @@ pub(crate) fn look(world: &World) -> bool {
     // What is left of a Cluster whose request was torn away by force, too: nobody else can know of it.
     for (name, owner) in &fleet.maps {
         let is_owner = |owned: &Owned| owned.owner == *owner;
-        if world.state().loosened.contains(owner) && !fleet.requests.values().any(is_owner) {
+        if fleet.torn.contains(owner) && !fleet.requests.values().any(is_owner) {
             path_of("configmaps", name).map(|path| world.act(By::Other, Method::DELETE, &path, None));
         }
     }
@@ -221,15 +225,15 @@ fn with_shoot(world: &World, cluster: &str, act: impl FnOnce(&World, &str)) {
     }
 }
 
-fn with_request(world: &World, cluster: &str, act: impl FnOnce(&str)) {
-    let path = {
+fn with_request(world: &World, cluster: &str, act: impl FnOnce(&str, &RequestUid)) {
+    let found = {
         let state = world.state();
         let fleet = &state.eyes.fleet;
         let uid = fleet.clusters.get(cluster).map(|wish| &wish.uid);
-        let own = fleet.requests.values().find(|owned| Some(&owned.owner) == uid);
-        own.and_then(|owned| path_of("subscriptionrequests", &owned.name))
+        let own = fleet.requests.iter().find(|(_, owned)| Some(&owned.owner) == uid);
+        own.and_then(|(uid, owned)| path_of("subscriptionrequests", &owned.name).zip(Some(uid.clone())))
     };
-    if let Some(path) = path {
-        act(&path);
+    if let Some((path, uid)) = found {
+        act(&path, &uid);
     }
 }

@@ -36,7 +36,7 @@ use http::{Method, Request};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::time::Instant;
@@ -141,8 +141,6 @@ pub(crate) struct State {
     /// The configuration of the cluster operators, and how often it was changed.
     pub(crate) clusters: cluster::Policy,
     pub(crate) configured: u64,
-    /// Clusters, by UID, whose finalizers somebody took off.
-    pub(crate) loosened: BTreeSet<String>,
     /// Every token that was ever published.
     pub(crate) issued: Issued,
     /// The size of disks that it says.
@@ -203,7 +201,6 @@ impl World {
             calls: 0,
             clusters: staff::policy(staff::DISK, options.pace)?,
             configured: 0,
-            loosened: BTreeSet::new(),
             disk: staff::DISK,
             issued: Issued::default(),
             faults,

@@ -67,6 +67,11 @@ impl Draft {
         self.status.conditions.retain(|condition| condition.type_ != type_.as_str());
     }
 
+    /// Whether it is said that something holds, or does not.
+    pub fn says(&self, type_: ClusterCondition) -> bool {
+        condition::find(&self.status.conditions, type_.as_str()).is_some()
+    }
+
     pub fn holds(&self, type_: ClusterCondition) -> bool {
         condition::find(&self.status.conditions, type_.as_str())
             .is_some_and(|condition| condition.status == ConditionStatus::True)

@@ -269,7 +269,10 @@ pub(super) fn administrate(view: &View<'_>, mut draft: Draft) -> Decision {
     let mut wanted = view.cluster.spec.administrators.clone();
     wanted.sort_unstable();
     wanted.dedup();
-    let has_changed = wanted != draft.status.administrators;
+    // What was begun, and not seen to its end, may have left something inside.
+    let is_open = draft.says(ClusterCondition::AdministratorsApplied)
+        && !draft.holds(ClusterCondition::AdministratorsApplied);
+    let has_changed = wanted != draft.status.administrators || is_open;
     if wanted.is_empty() && !has_changed {
         draft.drop_condition(ClusterCondition::AdministratorsApplied);
         return rest(draft);
@@ -289,8 +292,17 @@ pub(super) fn administrate(view: &View<'_>, mut draft: Draft) -> Decision {
             draft.say(ClusterCondition::AdministratorsApplied, false, "Unreachable", why);
             rest(draft).after(AFTER_FAILED_LOOK)
         }
+        Looked::Due | Looked::NotYet if can_be_reached && has_changed => {
+            // It is said before it is done.
+            draft.say(
+                ClusterCondition::AdministratorsApplied,
+                false,
+                "Applying",
+                "who has cluster-admin is being changed in the cluster",
+            );
+            rest(draft).step(Step::Administrate(wanted))
+        }
         Looked::Due if can_be_reached => rest(draft).step(Step::Administrate(wanted)),
-        Looked::NotYet if can_be_reached && has_changed => rest(draft).step(Step::Administrate(wanted)),
         Looked::Due | Looked::NotYet if has_changed => {
             draft.say(
                 ClusterCondition::AdministratorsApplied,
