@@ -16,8 +16,6 @@ pub enum Planted {
     BindingWithoutVersion,
     /// A Shoot that could not be read is gone.
     FailedReadIsGone,
-    /// What the cache does not show is not there: no live look before a Shoot is made, or its account given back.
-    ShootNotLookedFor,
     /// A Shoot is applied whatever has become of it since it was read.
     ShootWithoutVersion,
     /// A Shoot that is missing is made again.
@@ -40,8 +38,6 @@ pub enum Planted {
     TakenByName,
     /// Of openMCP: a Shoot that cannot be read is gone.
     UnreadIsGone,
-    /// Of openMCP: a Cluster that the cache does not show is gone, and what was granted in it.
-    GoneByCache,
     /// Of openMCP: what is granted no more stays where it is.
     NothingTakenBack,
     /// Of openMCP: a grant that could not be taken away is forgotten.
@@ -50,12 +46,8 @@ pub enum Planted {
 
 impl Planted {
     /// Those of the cluster operator.
-    pub const OF_CLUSTERS: [Self; 4] = [
-        Self::ShootNotLookedFor,
-        Self::ShootWithoutVersion,
-        Self::MissingShootMadeAgain,
-        Self::ClusterLetGoUnseen,
-    ];
+    pub const OF_CLUSTERS: [Self; 3] =
+        [Self::ShootWithoutVersion, Self::MissingShootMadeAgain, Self::ClusterLetGoUnseen];
 
     /// Those of the kubeconfig operator.
     pub const OF_ACCESS: [Self; 6] = [
@@ -68,13 +60,8 @@ impl Planted {
     ];
 
     /// Those of the providers of openMCP.
-    pub const OF_OPENMCP: [Self; 5] = [
-        Self::TakenByName,
-        Self::UnreadIsGone,
-        Self::GoneByCache,
-        Self::NothingTakenBack,
-        Self::WithdrawnUnseen,
-    ];
+    pub const OF_OPENMCP: [Self; 4] =
+        [Self::TakenByName, Self::UnreadIsGone, Self::NothingTakenBack, Self::WithdrawnUnseen];
 
     /// Those of the subscription operator and the ledger.
     pub const ALL: [Self; 5] = [

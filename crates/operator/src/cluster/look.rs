@@ -99,7 +99,7 @@ impl Inner {
             name: name.clone(),
             request: index.request_of(&cluster),
             shoot,
-            is_live: self.planted.has(Planted::ShootNotLookedFor),
+            is_live: false,
             refusal: None,
             administrators: None,
             standing: None,

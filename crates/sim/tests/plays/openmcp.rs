@@ -1,6 +1,7 @@
 //! Providers of openMCP, several at once.
 
-use super::{find_nothing, fine, replays};
+use super::{find_nothing, finds, fine, replays};
+use allotment_operator::planted::Planted;
 use allotment_sim::stage::{Play, enumerate};
 
 #[test]
@@ -19,4 +20,16 @@ fn a_crash_at_a_write_loses_and_leaks_nothing() {
     let result = enumerate(Play::Openmcp, 40, |_, _| ()).unwrap();
     result.failed.iter().for_each(fine);
     assert!(result.writes > 80, "{}", result.writes);
+}
+
+#[test]
+fn planted_faults_are_found() {
+    for (fault, seed, says) in [
+        (Planted::TakenByName, 1, "is not answered"),
+        (Planted::UnreadIsGone, 29, "is still there"),
+        (Planted::NothingTakenBack, 2, "a resync wrote"),
+        (Planted::WithdrawnUnseen, 5, "was let go, and"),
+    ] {
+        finds(Play::Openmcp, fault, seed, says);
+    }
 }

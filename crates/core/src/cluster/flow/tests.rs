@@ -600,3 +600,16 @@ fn a_cluster_in_another_account_says_so_once() {
     world.now = "2026-01-02T00:00:00Z".parse().unwrap();
     assert_eq!(world.rest(), status, "a second look writes nothing");
 }
+
+#[test]
+fn who_gets_cluster_admin_is_said_before_it_is_done() {
+    let mut world = World::ready();
+    world.cluster["spec"]["administrators"] = json!(["ann@example.com"]);
+    let decision = world.decide();
+    assert!(matches!(decision.step, Step::Administrate(_)), "{:?}", decision.step);
+    // It is said, done, and then the process ends. Meanwhile nobody wants it any more: it has to be looked for.
+    world.cluster["status"] = json!(decision.status);
+    world.cluster["spec"]["administrators"] = json!([]);
+    let decision = world.decide();
+    assert!(matches!(&decision.step, Step::Administrate(users) if users.is_empty()), "{:?}", decision.step);
+}

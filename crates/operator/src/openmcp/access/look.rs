@@ -3,7 +3,6 @@
 use super::{index::cluster_name, run::Inner, secret, trouble::Trouble};
 use crate::{
     openmcp::{NoWay, ObjectName, Way},
-    planted::Planted,
     runtime::{call::call, queue::Outcome},
     target::Reached,
 };
@@ -160,7 +159,7 @@ impl Inner {
         let is_deleted = scene.request.metadata.deletion_timestamp.is_some();
         let Some(name) = cluster_name(&scene.request) else { return Ok(()) };
         let is_unsure = matches!(scene.target, Target::NoCluster { .. } | Target::NoShoot);
-        if !is_deleted || !is_unsure || self.parts.landscapes.has(Planted::GoneByCache) {
+        if !is_deleted || !is_unsure {
             return Ok(());
         }
         let api: Api<Cluster> = Api::namespaced(self.parts.platform.clone(), &name.namespace);
