@@ -72,7 +72,7 @@ impl Inner {
                 self.patch_cluster(scene, json!({ "annotations": gone })).await?;
             }
             Step::Administrate(users) => {
-                self.begin_to_administrate(scene, &decision.status).await?;
+                self.publish(scene, &decision.status).await?;
                 self.administrate(scene, users).await;
             }
             Step::Check => self.check(scene).await,

@@ -11,16 +11,13 @@ use crate::{
 };
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
-    kyma::{Cluster, ClusterCondition, ClusterPhase, ClusterStatus, SubscriptionRequest},
+    kyma::{Cluster, ClusterPhase, ClusterStatus, SubscriptionRequest},
     names::annotation,
 };
-use allotment_core::{
-    cluster::{
-        Clusters,
-        flow::{self, Decision, Looked, Standing, View, decide},
-        shoot_name,
-    },
-    condition,
+use allotment_core::cluster::{
+    Clusters,
+    flow::{self, Decision, Looked, Standing, View, decide},
+    shoot_name,
 };
 use kube::ResourceExt;
 use std::{
@@ -175,22 +172,6 @@ impl Inner {
             self.recorder.say(&*before, tone, news.reason, &news.note).await;
         }
         Ok(())
-    }
-
-    /// Says that it is begun to change who has cluster-admin, and nothing else: the rest is said when it is done.
-    pub(super) async fn begin_to_administrate(
-        &self,
-        scene: &mut Scene,
-        after: &ClusterStatus,
-    ) -> Result<(), Trouble> {
-        let type_ = ClusterCondition::AdministratorsApplied.as_str();
-        let Some(said) = condition::find(&after.conditions, type_).cloned() else { return Ok(()) };
-        let mut begun = scene.cluster.status.clone().unwrap_or_default();
-        match begun.conditions.iter_mut().find(|condition| condition.type_ == type_) {
-            Some(before) => *before = said,
-            None => begun.conditions.push(said),
-        }
-        self.publish(scene, &begun).await
     }
 
     /// What is remembered of a look into the cluster. After a start, the first look of each comes at its own time.
