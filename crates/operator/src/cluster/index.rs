@@ -85,15 +85,6 @@ impl Index {
         self.clusters.is_empty()
     }
 
-    /// Whether every kind has been listed once.
-    pub(super) fn is_complete(&self) -> bool {
-        self.clusters.is_listed()
-            && self.requests.is_listed()
-            && self.shoots.is_listed()
-            && self.profiles.is_listed()
-            && (!self.follows_namespaced || self.namespaced_profiles.is_listed())
-    }
-
     pub(super) fn cluster(&self, name: &ClusterName) -> Option<Arc<Cluster>> {
         self.clusters.get(name).cloned()
     }
@@ -273,6 +264,14 @@ impl Index {
 impl keep::Index for Index {
     type Followed = Followed;
     type Task = Task;
+
+    fn is_complete(&self) -> bool {
+        self.clusters.is_listed()
+            && self.requests.is_listed()
+            && self.shoots.is_listed()
+            && self.profiles.is_listed()
+            && (!self.follows_namespaced || self.namespaced_profiles.is_listed())
+    }
 
     fn restart(&mut self, what: Followed) {
         match what {

@@ -7,7 +7,11 @@ use super::{
 };
 use crate::{
     planted::Planted,
-    runtime::{events::Tone, queue::Outcome},
+    runtime::{
+        events::Tone,
+        looks::{first_look, next_look},
+        queue::Outcome,
+    },
 };
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
@@ -21,7 +25,6 @@ use allotment_core::cluster::{
 };
 use kube::ResourceExt;
 use std::{
-    hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -29,12 +32,6 @@ use tokio::time::Instant;
 
 /// The longest way through a look has nine steps.
 const STEPS: usize = 20;
-
-/// How often a cluster is looked into: what was changed there behind our back is put back within the hour.
-const INSIGHT: Duration = Duration::from_mins(30);
-
-/// Spread over this time, so that thousands are not looked into at once.
-const JITTER: Duration = Duration::from_mins(25);
 
 /// What is known of a Cluster and what belongs to it.
 pub(super) struct Scene {
@@ -177,14 +174,14 @@ impl Inner {
     /// What is remembered of a look into the cluster. After a start, the first look of each comes at its own time.
     pub(super) fn insight(&self, scene: &Scene) -> Insight {
         let insights = self.insights.lock().unwrap_or_else(PoisonError::into_inner);
-        let first =
-            || Insight { next: self.started() + jitter(&scene.cluster, INSIGHT + JITTER), standing: None };
+        let uid = scene.cluster.metadata.uid.as_deref();
+        let first = || Insight { next: first_look(self.started(), uid), standing: None };
         insights.get(&scene.name).cloned().unwrap_or_else(first)
     }
 
     /// Remembers that a cluster was looked into.
     pub(super) fn has_looked_into(&self, scene: &Scene, standing: Option<Standing>) {
-        let next = Instant::now() + INSIGHT + jitter(&scene.cluster, JITTER);
+        let next = next_look(scene.cluster.metadata.uid.as_deref());
         let mut insights = self.insights.lock().unwrap_or_else(PoisonError::into_inner);
         insights.insert(scene.name.clone(), Insight { next, standing });
     }
@@ -212,11 +209,4 @@ pub(super) fn written_standing(cluster: &Cluster) -> Option<Standing> {
     let is_good = status.phase == Some(ClusterPhase::Ready);
     let (server, version) = (status.api_server.clone()?, status.kubernetes_version.clone()?);
     is_good.then(|| Standing { server, version, user: String::new(), is_admin: true })
-}
-
-/// The same for a Cluster for ever, and another one for the next.
-fn jitter(cluster: &Cluster, most: Duration) -> Duration {
-    let mut hasher = DefaultHasher::new();
-    cluster.metadata.uid.hash(&mut hasher);
-    most * u32::try_from(hasher.finish() % 1000).unwrap_or(0) / 1000
 }

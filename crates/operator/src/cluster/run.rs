@@ -10,11 +10,11 @@ use crate::{
     planted::Bed,
     runtime::{
         clock::Clock,
+        controller::{Controller, Leadership},
         events::Recorder,
         follow::{MetadataOf, Position, Seen, follow},
-        keep::Keeper,
+        keep::{Cache, Keeper},
         lease::Candidate,
-        lifetime::lead_until,
         queue::Queue,
         work::work,
     },
@@ -26,19 +26,14 @@ use allotment_api::{
     names::label,
 };
 use allotment_core::cluster::{Clusters, flow::Standing};
-use futures::{
-    StreamExt,
-    future::{join_all, pending},
-    stream::FuturesUnordered,
-};
-use k8s_openapi::api::{coordination::v1::Lease, core::v1::Secret};
+use futures::future::pending;
+use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    future::Future,
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 
 /// The controller's name in Events, metrics and the Lease.
 pub(super) const CONTROLLER: &str = "cluster";
@@ -103,14 +98,13 @@ pub(crate) struct Inner {
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,
-    index: Mutex<Index>,
-    changed: watch::Sender<u64>,
+    cache: Cache<Index>,
     queue: Queue<Task>,
     pub(super) rollout: Mutex<Rollout>,
     /// When each cluster was last looked into, and what was seen.
     pub(super) insights: Mutex<BTreeMap<ClusterName, Insight>>,
     started: Instant,
-    leading: watch::Sender<bool>,
+    leadership: Leadership,
     pub(crate) planted: Bed,
 }
 
@@ -124,12 +118,14 @@ pub(super) struct Insight {
 }
 
 impl Operator {
-    /// Puts it together. Nothing happens before [`Operator::run_until`].
+    /// Puts it together. Nothing happens before [`Controller::run_until`].
     pub fn new(parts: Parts) -> Self {
         let Parts { control_plane, garden, targets, settings, policy, clock, metrics } = parts;
         let recorder =
             Recorder::new(control_plane.clone(), "allotment.dev/cluster", &settings.identity, clock.clone());
         let follows_namespaced = policy.clusters.follows_namespaced_profiles();
+        let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
+        let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
             control_plane,
             garden,
@@ -137,16 +133,15 @@ impl Operator {
             settings,
             policy: RwLock::new(policy),
             clock,
-            metrics,
             recorder,
-            index: Mutex::new(Index::new(follows_namespaced)),
-            changed: watch::channel(0).0,
+            cache: Cache::new(Index::new(follows_namespaced)),
             queue: Queue::new(),
             rollout: Mutex::new(Rollout::default()),
             insights: Mutex::new(BTreeMap::new()),
             started: Instant::now(),
-            leading: watch::channel(false).0,
+            leadership: Leadership::new(CONTROLLER, Some(candidate), metrics.clone()),
             planted: Bed::default(),
+            metrics,
         }))
     }
 
@@ -156,14 +151,9 @@ impl Operator {
         self.resync();
     }
 
-    /// Whether this process leads.
-    pub fn is_leading(&self) -> bool {
-        *self.0.leading.borrow()
-    }
-
     /// Whether everything that is followed has been listed once.
     pub fn is_complete(&self) -> bool {
-        self.0.index().is_complete()
+        self.0.cache.is_complete()
     }
 
     /// Reads off how many Clusters there are in each phase, for who asks next for the metrics.
@@ -182,47 +172,20 @@ impl Operator {
     pub fn resync(&self) {
         self.0.enqueue_all();
     }
+}
 
-    /// Runs until told to stop: follows, tries to lead, and works while it does. Dropping it stops it like a crash would.
-    pub async fn run_until(&self, stop: impl Future<Output = ()>) {
-        let inner = &self.0;
-        let leases: Api<Lease> =
-            Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
-        let candidate = Candidate::new(leases, LEASE_NAME, &inner.settings.identity, inner.clock.clone());
-        let show = |leads| {
-            inner.leading.send_replace(leads);
-            inner.metrics.leads(CONTROLLER, leads);
-        };
-        lead_until(&candidate, Box::pin(self.follow_all()), || self.serve(), show, stop).await;
-    }
-
-    /// The same for ever.
-    pub async fn run(&self) {
-        self.run_until(pending()).await;
-    }
-
-    /// Works without a Lease, as whoever leads does. For tests and simulations.
-    pub async fn run_as_leader(&self) {
-        tokio::select! {
-            biased;
-            () = Box::pin(self.follow_all()) => (),
-            () = Box::pin(self.serve()) => (),
-        }
+impl Controller for Operator {
+    fn leadership(&self) -> &Leadership {
+        &self.0.leadership
     }
 
     async fn serve(&self) {
         let inner = &self.0;
-        inner.until_complete().await;
+        inner.cache.until_complete().await;
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.queue.clear();
         inner.enqueue_all();
-        let workers = (0..inner.settings.workers.max(1)).map(|_| Box::pin(self.work()));
-        join_all(workers).await;
-    }
-
-    async fn work(&self) {
-        let inner = &self.0;
-        work(&inner.queue, &inner.metrics, CONTROLLER, |task| {
+        work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, |task| {
             let inner = inner.clone();
             Box::pin(async move {
                 match task {
@@ -234,11 +197,10 @@ impl Operator {
         .await;
     }
 
-    /// Follows everything, for ever.
     async fn follow_all(&self) {
         let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
         let add = |task| inner.queue.add(task);
-        let keeper = Keeper { index: &inner.index, changed: &inner.changed, add: &add };
+        let keeper = inner.cache.keeper(&add);
         let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
         let profiles: Api<DeserializeGuard<CloudProfile>> = Api::all(inner.garden.clone());
         tokio::join!(
@@ -271,7 +233,8 @@ impl Operator {
                 |index, gone| index.forget_profile(false, gone.name_any()),
             ),
             Box::pin(inner.follow_namespaced_profiles(&keeper)),
-            Box::pin(inner.follow_secrets()),
+            // Only their metadata, in the namespaces where Clusters point at some, and nowhere else: that is all that we may see.
+            Box::pin(inner.cache.follow_each(Index::secret_namespaces, |it| inner.follow_secrets_in(it))),
         );
     }
 }
@@ -282,8 +245,7 @@ impl Inner {
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
-        // Whoever panicked held it between two complete changes.
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.index()
     }
 
     pub(super) fn add(&self, task: Task) {
@@ -303,14 +265,6 @@ impl Inner {
     fn enqueue_all(&self) {
         let index = self.index();
         index.all_clusters().into_iter().chain(index.orphans()).for_each(|task| self.queue.add(task));
-    }
-
-    async fn until_complete(&self) {
-        let mut changed = self.changed.subscribe();
-        while !self.index().is_complete() {
-            // The sender lives as long as we do.
-            let _ = changed.changed().await;
-        }
     }
 
     fn in_control_plane<K>(&self) -> Api<DeserializeGuard<K>>
@@ -340,27 +294,6 @@ impl Inner {
         let forget =
             |index: &mut Index, gone: NamespacedCloudProfile| index.forget_profile(true, gone.name_any());
         keeper.keep(Followed::NamespacedProfiles, profiles, None, learn, forget).await;
-    }
-
-    /// Follows the metadata of Secrets, in the namespaces where Clusters point at some, and nowhere else: that is all that we
-    /// may see.
-    async fn follow_secrets(&self) {
-        let mut changed = self.changed.subscribe();
-        let mut followed = BTreeSet::new();
-        let mut followers = FuturesUnordered::new();
-        loop {
-            for namespace in self.index().secret_namespaces() {
-                if followed.insert(namespace.clone()) {
-                    followers.push(self.follow_secrets_in(namespace));
-                }
-            }
-            tokio::select! {
-                biased;
-                // The sender lives as long as we do.
-                _ = changed.changed() => (),
-                Some(()) = followers.next() => (),
-            }
-        }
     }
 
     async fn follow_secrets_in(&self, namespace: String) {

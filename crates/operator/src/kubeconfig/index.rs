@@ -67,10 +67,6 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn is_complete(&self) -> bool {
-        self.requests.is_listed() && self.clusters.is_listed() && self.rotations.is_listed()
-    }
-
     pub(super) fn request(&self, name: &RequestName) -> Option<Known> {
         self.requests.get(name).cloned()
     }
@@ -173,6 +169,10 @@ impl Index {
 impl keep::Index for Index {
     type Followed = Followed;
     type Task = RequestName;
+
+    fn is_complete(&self) -> bool {
+        self.requests.is_listed() && self.clusters.is_listed() && self.rotations.is_listed()
+    }
 
     fn restart(&mut self, what: Followed) {
         match what {

@@ -15,7 +15,6 @@ use allotment_core::access::flow::{Hitch, View, decide};
 use secrecy::SecretString;
 use std::{
     collections::BTreeMap,
-    hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -23,12 +22,6 @@ use tokio::time::Instant;
 
 /// The longest way through a look has nine steps.
 const STEPS: usize = 20;
-
-/// How often a cluster is looked into: what was changed there behind our back is put back within the hour.
-const LOOK: Duration = Duration::from_mins(30);
-
-/// Spread over this time, so that thousands are not looked into at once.
-const JITTER: Duration = Duration::from_mins(25);
 
 /// What is known of a request and its cluster.
 pub(super) struct Scene {
@@ -112,7 +105,7 @@ impl Scene {
 impl Inner {
     pub(super) async fn look_at_request(&self, name: &RequestName) -> Result<Outcome, Trouble> {
         let Some(mut scene) = self.gather(name) else {
-            self.looks.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+            self.looks.forget(name);
             self.ended().remove(name);
             return Ok(Outcome::Done);
         };
@@ -141,7 +134,7 @@ impl Inner {
         let rotation = cluster.as_ref().map(|cluster| index.rotation_of(cluster)).unwrap_or_default();
         drop(index);
         Some(Scene {
-            is_look_due: Instant::now() >= self.next_look(name, &request),
+            is_look_due: Instant::now() >= self.looks.due(name, request.metadata.uid.as_deref()),
             at: place_of(&request),
             name: name.clone(),
             request,
@@ -163,16 +156,11 @@ impl Inner {
     /// When to look again though nothing changes.
     fn outcome(&self, scene: &Scene, again: Option<Duration>) -> Outcome {
         let has_grant = scene.request.status.as_ref().is_some_and(|status| !status.tokens.is_empty());
-        let look = self.next_look(&scene.name, &scene.request).saturating_duration_since(Instant::now());
+        let due = self.looks.due(&scene.name, scene.request.metadata.uid.as_deref());
+        let look = due.saturating_duration_since(Instant::now());
         let look = Some(look.max(Duration::from_secs(1))).filter(|_| has_grant);
         let waits = [again, look];
         waits.into_iter().flatten().min().map_or(Outcome::Done, Outcome::After)
-    }
-
-    /// After a start, the first look into each cluster comes at its own time.
-    fn next_look(&self, name: &RequestName, request: &KubeconfigRequest) -> Instant {
-        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.get(name).copied().unwrap_or_else(|| self.started + jitter(request, LOOK + JITTER))
     }
 
     pub(super) fn ended(&self) -> MutexGuard<'_, BTreeMap<RequestName, Ended>> {
@@ -180,8 +168,7 @@ impl Inner {
     }
 
     pub(super) fn has_looked(&self, scene: &Scene) {
-        let next = Instant::now() + LOOK + jitter(&scene.request, JITTER);
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(scene.name.clone(), next);
+        self.looks.have_seen(scene.name.clone(), scene.request.metadata.uid.as_deref());
     }
 }
 
@@ -191,11 +178,4 @@ fn place_of(request: &KubeconfigRequest) -> Option<Key> {
         Key::byoc(namespace, &SecretKeyReference { name: name.clone(), key: key.clone() })
     });
     brought.or_else(|| status.shoot.as_ref().map(|ShootReference { name, uid }| Key::shoot(name, uid)))
-}
-
-/// The same for a request for ever, and another one for the next.
-fn jitter(request: &KubeconfigRequest, most: Duration) -> Duration {
-    let mut hasher = DefaultHasher::new();
-    request.metadata.uid.hash(&mut hasher);
-    most * u32::try_from(hasher.finish() % 1000).unwrap_or(0) / 1000
 }

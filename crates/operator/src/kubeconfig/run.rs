@@ -9,7 +9,13 @@ use crate::{
     metrics::Metrics,
     planted::Bed,
     runtime::{
-        clock::Clock, events::Recorder, keep::Keeper, lease::Candidate, lifetime::lead_until, queue::Queue,
+        clock::Clock,
+        controller::{Controller, Leadership},
+        events::Recorder,
+        keep::Cache,
+        lease::Candidate,
+        looks::Looks,
+        queue::Queue,
         work::work,
     },
     target::Targets,
@@ -20,15 +26,12 @@ use allotment_api::{
     names::label,
 };
 use allotment_core::access::Access;
-use futures::future::{join_all, pending};
-use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
     collections::BTreeMap,
-    future::Future,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 
 /// The controller's name in Events, metrics and the Lease.
 pub(super) const CONTROLLER: &str = "kubeconfig";
@@ -92,20 +95,17 @@ pub(crate) struct Inner {
     pub(super) clock: Clock,
     metrics: Metrics,
     pub(super) recorder: Recorder,
-    index: Mutex<Index>,
-    changed: watch::Sender<u64>,
+    cache: Cache<Index>,
     queue: Queue<RequestName>,
-    /// When to look into the cluster of each request again.
-    pub(super) looks: Mutex<BTreeMap<RequestName, Instant>>,
+    pub(super) looks: Looks<RequestName>,
     /// Tokens that are gone from their clusters, and may still be believed there.
     pub(super) ended: Mutex<BTreeMap<RequestName, Ended>>,
-    pub(super) started: Instant,
-    leading: watch::Sender<bool>,
+    leadership: Leadership,
     pub(crate) planted: Bed,
 }
 
 impl Operator {
-    /// Puts it together. Nothing happens before [`Operator::run_until`].
+    /// Puts it together. Nothing happens before [`Controller::run_until`].
     pub fn new(parts: Parts) -> Self {
         let Parts { control_plane, garden, targets, settings, policy, clock, metrics } = parts;
         let recorder = Recorder::new(
@@ -114,6 +114,8 @@ impl Operator {
             &settings.identity,
             clock.clone(),
         );
+        let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
+        let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
             control_plane,
             garden,
@@ -121,16 +123,14 @@ impl Operator {
             settings,
             policy: RwLock::new(policy),
             clock,
-            metrics,
             recorder,
-            index: Mutex::default(),
-            changed: watch::channel(0).0,
+            cache: Cache::default(),
             queue: Queue::new(),
-            looks: Mutex::default(),
+            looks: Looks::new(Instant::now()),
             ended: Mutex::default(),
-            started: Instant::now(),
-            leading: watch::channel(false).0,
+            leadership: Leadership::new(CONTROLLER, Some(candidate), metrics.clone()),
             planted: Bed::default(),
+            metrics,
         }))
     }
 
@@ -147,12 +147,7 @@ impl Operator {
 
     /// Whether every kind has been listed once.
     pub fn is_complete(&self) -> bool {
-        self.0.index().is_complete()
-    }
-
-    /// Whether this process leads.
-    pub fn is_leading(&self) -> bool {
-        *self.0.leading.borrow()
+        self.0.cache.is_complete()
     }
 
     /// Reads off how many requests there are in each phase, for who asks next for the metrics.
@@ -170,56 +165,30 @@ impl Operator {
 
     /// Looks into every cluster now, and not when its time comes.
     pub fn look_into_all(&self) {
-        let (now, all) = (Instant::now(), self.0.index().all_requests());
-        let mut looks = self.0.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.extend(all.into_iter().map(|name| (name, now)));
-        drop(looks);
+        let all = self.0.index().all_requests();
+        self.0.looks.hurry(all);
         self.resync();
     }
+}
 
-    /// Runs until told to stop: follows, tries to lead, and works while it does. Dropping it stops it like a crash would.
-    pub async fn run_until(&self, stop: impl Future<Output = ()>) {
-        let inner = &self.0;
-        let leases: Api<Lease> =
-            Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
-        let candidate = Candidate::new(leases, LEASE_NAME, &inner.settings.identity, inner.clock.clone());
-        let show = |leads| {
-            inner.leading.send_replace(leads);
-            inner.metrics.leads(CONTROLLER, leads);
-        };
-        lead_until(&candidate, Box::pin(self.follow_all()), || self.serve(), show, stop).await;
-    }
-
-    /// The same for ever.
-    pub async fn run(&self) {
-        self.run_until(pending()).await;
-    }
-
-    /// Works without a Lease, as whoever leads does. For tests and simulations.
-    pub async fn run_as_leader(&self) {
-        tokio::select! {
-            biased;
-            () = Box::pin(self.follow_all()) => (),
-            () = Box::pin(self.serve()) => (),
-        }
+impl Controller for Operator {
+    fn leadership(&self) -> &Leadership {
+        &self.0.leadership
     }
 
     async fn serve(&self) {
         let inner = &self.0;
-        inner.until_complete().await;
+        inner.cache.until_complete().await;
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.queue.clear();
         self.resync();
-        let worker = || {
-            work(&inner.queue, &inner.metrics, CONTROLLER, |name| {
-                let inner = inner.clone();
-                Box::pin(async move { inner.look_at_request(&name).await })
-            })
-        };
-        join_all((0..inner.settings.workers.max(1)).map(|_| Box::pin(worker()))).await;
+        work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, |name| {
+            let inner = inner.clone();
+            Box::pin(async move { inner.look_at_request(&name).await })
+        })
+        .await;
     }
 
-    /// Follows everything, for ever.
     async fn follow_all(&self) {
         let inner = &self.0;
         let requests: Api<DeserializeGuard<KubeconfigRequest>> = match &inner.settings.request_namespace {
@@ -230,7 +199,7 @@ impl Operator {
         let shoots: Api<DeserializeGuard<Shoot>> =
             Api::namespaced(inner.garden.clone(), &inner.settings.garden_namespace);
         let add = |name| inner.queue.add(name);
-        let keeper = Keeper { index: &inner.index, changed: &inner.changed, add: &add };
+        let keeper = inner.cache.keeper(&add);
         tokio::join!(
             keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
                 index.forget_request(&RequestName::of(&gone.metadata))
@@ -255,15 +224,6 @@ impl Inner {
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
-        // Whoever panicked held it between two complete changes.
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn until_complete(&self) {
-        let mut changed = self.changed.subscribe();
-        while !self.index().is_complete() {
-            // The sender lives as long as we do.
-            let _ = changed.changed().await;
-        }
+        self.cache.index()
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     metrics::Metrics,
     runtime::{
         queue::{Outcome, Queue},
-        work::{Obstacle, work},
+        work::{Obstacle, work_alone},
     },
 };
 use futures::{StreamExt, stream::FuturesUnordered};
@@ -75,7 +75,8 @@ impl<T: Ord + Clone + Debug> Lanes<T> {
             for (lane, queue) in new {
                 for _ in 0..workers.max(1) {
                     let queue = queue.clone();
-                    working.push(Box::pin(async move { work(&queue, metrics, controller, look).await }));
+                    working
+                        .push(Box::pin(async move { work_alone(&queue, metrics, controller, look).await }));
                 }
                 served.insert(lane, queue);
             }

@@ -33,14 +33,16 @@ pub mod provider;
 mod refer;
 pub mod scheduler;
 mod serve;
-mod term;
 
 pub use allotment_core::openmcp::instance::Instance;
 pub use caches::Caches;
 pub use landscapes::{Landscapes, NoWay, Way};
 
-use crate::{metrics::Metrics, runtime::clock::Clock};
-use kube::{Client, api::ObjectMeta};
+use crate::{
+    metrics::Metrics,
+    runtime::{clock::Clock, controller::Leadership, lease::Candidate},
+};
+use kube::{Api, Client, api::ObjectMeta};
 use std::fmt;
 
 /// What a controller is made of.
@@ -56,6 +58,17 @@ pub struct Parts {
     pub clock: Clock,
     /// What is counted.
     pub metrics: Metrics,
+}
+
+impl Parts {
+    /// How a controller comes to lead: where there are several replicas, only whoever holds this Lease does.
+    fn leadership(&self, controller: &'static str, lease: &str) -> Leadership {
+        let candidate = self.settings.lease_namespace.as_ref().map(|namespace| {
+            let leases = Api::namespaced(self.platform.clone(), namespace);
+            Candidate::new(leases, lease, &self.settings.identity, self.clock.clone())
+        });
+        Leadership::new(controller, candidate, self.metrics.clone())
+    }
 }
 
 /// What does not change while the process runs.

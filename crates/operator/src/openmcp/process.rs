@@ -11,7 +11,7 @@ use crate::{
         clients::{self, ClientError},
         identity, own_namespace,
     },
-    runtime::clock::Clock,
+    runtime::{clock::Clock, controller::Controller as _},
     target::Connect,
 };
 use allotment_core::openmcp::schedule::Scheduler;

@@ -8,7 +8,7 @@ use crate::{
     kubeconfig,
     ledger::{Ledger, Place},
     metrics::Metrics,
-    runtime::clock::Clock,
+    runtime::{clock::Clock, controller::Controller as _},
     subscription,
     target::{self, Connect, Targets},
 };

@@ -1,9 +1,12 @@
 //! What is followed, kept in an index, and what has to be looked at then.
 
 use super::follow::{Position, Seen, Source, follow};
+use futures::{StreamExt, stream::FuturesUnordered};
 use std::{
+    collections::BTreeSet,
     fmt::Debug,
-    sync::{Mutex, PoisonError},
+    future::Future,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::watch;
 
@@ -14,6 +17,9 @@ pub trait Index {
     /// Something to look at.
     type Task;
 
+    /// Whether every kind has been listed once.
+    fn is_complete(&self) -> bool;
+
     /// A list begins.
     fn restart(&mut self, what: Self::Followed);
 
@@ -21,14 +27,80 @@ pub trait Index {
     fn listed(&mut self, what: Self::Followed) -> Vec<Self::Task>;
 }
 
+/// An index, and word of its changes.
+#[derive(Debug, Default)]
+pub struct Cache<I> {
+    index: Mutex<I>,
+    /// Counts up with every change.
+    changed: watch::Sender<u64>,
+}
+
+impl<I: Index> Cache<I> {
+    /// Nothing is followed yet.
+    pub fn new(index: I) -> Self {
+        Self { index: Mutex::new(index), changed: watch::Sender::default() }
+    }
+
+    /// What is known now.
+    pub fn index(&self) -> MutexGuard<'_, I> {
+        // Whoever panicked held it between two complete changes.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hears of every change.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Whether every kind has been listed once.
+    pub fn is_complete(&self) -> bool {
+        self.index().is_complete()
+    }
+
+    /// Waits until every kind has been listed once.
+    pub async fn until_complete(&self) {
+        let mut changes = self.changes();
+        while !self.is_complete() {
+            // The sender lives as long as we do.
+            let _ = changes.changed().await;
+        }
+    }
+
+    /// Somebody who follows kinds; `add` takes what is to be looked at.
+    pub fn keeper<'a>(&'a self, add: &'a (dyn Fn(I::Task) + Send + Sync)) -> Keeper<'a, I> {
+        Keeper { cache: self, add }
+    }
+
+    /// Runs a follower for each of these, from when it is first among them, for ever.
+    pub async fn follow_each<F: Future<Output = ()>>(
+        &self,
+        these: impl Fn(&I) -> BTreeSet<String>,
+        follower: impl Fn(String) -> F,
+    ) {
+        let mut changes = self.changes();
+        let mut followed = BTreeSet::new();
+        let mut followers = FuturesUnordered::new();
+        loop {
+            let these = these(&self.index());
+            for name in these {
+                if followed.insert(name.clone()) {
+                    followers.push(follower(name));
+                }
+            }
+            tokio::select! {
+                biased;
+                // The sender lives as long as we do.
+                _ = changes.changed() => (),
+                Some(()) = followers.next() => (),
+            }
+        }
+    }
+}
+
 /// Where what is learned goes.
 pub struct Keeper<'a, I: Index> {
-    /// What is known.
-    pub index: &'a Mutex<I>,
-    /// Counts up with every change.
-    pub changed: &'a watch::Sender<u64>,
-    /// Takes what is to be looked at.
-    pub add: &'a (dyn Fn(I::Task) + Send + Sync),
+    cache: &'a Cache<I>,
+    add: &'a (dyn Fn(I::Task) + Send + Sync),
 }
 
 impl<I: Index> Keeper<'_, I> {
@@ -41,8 +113,21 @@ impl<I: Index> Keeper<'_, I> {
         learn: impl Fn(&mut I, S::Item) -> Vec<I::Task>,
         forget: impl Fn(&mut I, S::Item) -> Vec<I::Task>,
     ) {
-        follow(source, labels, Position::new(), |seen| {
-            let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        self.keep_up(what, source, labels, Position::new(), learn, forget).await;
+    }
+
+    /// The same, for who wants to know how far it has come.
+    pub async fn keep_up<S: Source>(
+        &self,
+        what: I::Followed,
+        source: S,
+        labels: Option<String>,
+        position: Position,
+        learn: impl Fn(&mut I, S::Item) -> Vec<I::Task>,
+        forget: impl Fn(&mut I, S::Item) -> Vec<I::Task>,
+    ) {
+        follow(source, labels, position, |seen| {
+            let mut index = self.cache.index();
             let tasks = match seen {
                 Seen::Restarted => {
                     index.restart(what);
@@ -58,7 +143,7 @@ impl<I: Index> Keeper<'_, I> {
             };
             drop(index);
             tasks.into_iter().for_each(|task| (self.add)(task));
-            self.changed.send_modify(|count| *count += 1);
+            self.cache.changed.send_modify(|count| *count += 1);
         })
         .await;
     }

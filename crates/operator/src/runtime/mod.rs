@@ -2,11 +2,13 @@
 
 pub mod call;
 pub mod clock;
+pub mod controller;
 pub mod events;
 pub mod follow;
 pub mod keep;
 pub mod kept;
 pub mod lease;
 pub mod lifetime;
+pub mod looks;
 pub mod queue;
 pub mod work;

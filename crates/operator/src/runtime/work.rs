@@ -1,7 +1,8 @@
-//! A worker: takes what is due, looks at it, and says when to look again.
+//! Workers: they take what is due, look at it, and say when to look again.
 
 use super::queue::{Outcome, Queue};
 use crate::metrics::Metrics;
+use futures::future::join_all;
 use std::fmt::{Debug, Display};
 use tokio::time::Instant;
 
@@ -14,12 +15,24 @@ pub trait Obstacle: Display {
     fn outcome(&self) -> Outcome;
 }
 
-/// Works for ever.
+/// Works for ever, with so many workers.
 pub async fn work<T: Ord + Clone + Debug, E: Obstacle, F: Future<Output = Result<Outcome, E>>>(
+    workers: usize,
     queue: &Queue<T>,
     metrics: &Metrics,
     controller: &'static str,
     look: impl Fn(T) -> F,
+) {
+    let worker = || work_alone(queue, metrics, controller, &look);
+    join_all((0..workers.max(1)).map(|_| Box::pin(worker()))).await;
+}
+
+/// The same, with one.
+pub async fn work_alone<T: Ord + Clone + Debug, E: Obstacle, F: Future<Output = Result<Outcome, E>>>(
+    queue: &Queue<T>,
+    metrics: &Metrics,
+    controller: &'static str,
+    look: &impl Fn(T) -> F,
 ) {
     loop {
         let task = queue.next().await;

@@ -1,10 +1,6 @@
 //! Health and metrics over HTTP.
 
-use crate::{
-    metrics::Metrics,
-    process::Operators,
-    subscription::{self, Index},
-};
+use crate::{metrics::Metrics, process::Operators, runtime::controller::Controller, subscription};
 use axum::{
     Router,
     extract::{RawQuery, State},
@@ -121,8 +117,7 @@ impl Health {
         let Operators { subscription, cluster, kubeconfig, .. } = &self.operators;
         let mut checks = Vec::new();
         if let Some(operator) = subscription {
-            let is_complete = operator.with_index(Index::is_complete);
-            checks.push(Check::new("subscription", standing(is_complete, operator.is_leading())));
+            checks.push(Check::new("subscription", standing(operator.is_complete(), operator.is_leading())));
             checks.extend(about_accounts(operator).await);
         }
         if let Some(operator) = cluster {

@@ -115,13 +115,6 @@ impl Index {
         }
     }
 
-    /// Whether every kind has been listed once.
-    pub fn is_complete(&self) -> bool {
-        let secrets = self.kind != BindingKind::Secret || self.secrets.is_listed();
-        let bindings = self.credentials_bindings.is_listed() && self.secret_bindings.is_listed();
-        secrets && bindings && self.shoots.is_listed() && self.requests.is_listed()
-    }
-
     /// An entry.
     pub fn entry(&self, account: &AccountName) -> Option<&PoolEntry> {
         self.entries.get(account)

@@ -4,7 +4,10 @@ use super::{
     Task,
     index::{BindingRef, Credential, Index, PoolEntry, RequestName, ShootFact},
 };
-use crate::runtime::kept::{is_older, number};
+use crate::runtime::{
+    keep,
+    kept::{is_older, number},
+};
 use allotment_api::{
     gardener::{CredentialsBinding, OperationState, SecretBinding, Shoot, ShootStatus},
     kyma::{BindingKind, SubscriptionRequest},
@@ -35,9 +38,17 @@ pub enum Followed {
     Requests,
 }
 
-impl Index {
-    /// A list begins.
-    pub fn restart(&mut self, what: Followed) {
+impl keep::Index for Index {
+    type Followed = Followed;
+    type Task = Task;
+
+    fn is_complete(&self) -> bool {
+        let secrets = self.kind != BindingKind::Secret || self.secrets.is_listed();
+        let bindings = self.credentials_bindings.is_listed() && self.secret_bindings.is_listed();
+        secrets && bindings && self.shoots.is_listed() && self.requests.is_listed()
+    }
+
+    fn restart(&mut self, what: Followed) {
         match what {
             Followed::CredentialsBindings => self.credentials_bindings.restart(),
             Followed::SecretBindings => self.secret_bindings.restart(),
@@ -47,8 +58,7 @@ impl Index {
         }
     }
 
-    /// A list has ended: what it did not name is gone.
-    pub fn listed(&mut self, what: Followed) -> Vec<Task> {
+    fn listed(&mut self, what: Followed) -> Vec<Task> {
         match what {
             Followed::CredentialsBindings => {
                 let gone = self.credentials_bindings.missing().into_iter();
@@ -72,7 +82,9 @@ impl Index {
             }
         }
     }
+}
 
+impl Index {
     /// A CredentialsBinding is there.
     pub fn learn_credentials_binding(&mut self, binding: &CredentialsBinding) -> Vec<Task> {
         let reference = &binding.spec.credentials_ref;

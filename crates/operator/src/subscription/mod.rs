@@ -3,7 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `index`, `learn` | what is known, from watches |
-//! | `lifetime` | from start to stop, and the Lease |
+//! | `run` | from start to stop |
 //! | `term` | what a new leader does before it hands anything out |
 //! | `request`, `release` | one look at a request |
 //! | `account` | one look at an account |
@@ -14,7 +14,6 @@ mod account;
 mod gauges;
 mod index;
 mod learn;
-mod lifetime;
 mod release;
 mod request;
 mod run;
@@ -24,8 +23,7 @@ mod write;
 
 pub use index::{Index, PoolEntry, RequestName, ShootFact};
 pub use learn::Followed;
-pub use lifetime::LEASE_NAME;
-pub use run::{Operator, Parts, Policy, Settings};
+pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
 pub use term::{IDENTITY, TermError};
 pub use trouble::Trouble;
 

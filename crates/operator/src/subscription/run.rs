@@ -10,9 +10,13 @@ use crate::{
     metrics::Metrics,
     runtime::{
         clock::Clock,
+        controller::{Controller, Leadership},
         events::Recorder,
-        follow::{MetadataOf, Position, Seen, Source, follow},
+        follow::{MetadataOf, Position},
+        keep::{Cache, Keeper},
+        lease::Candidate,
         queue::{Outcome, Queue},
+        work::work,
     },
 };
 use allotment_api::{
@@ -20,10 +24,10 @@ use allotment_api::{
     kyma::{BindingKind, SubscriptionRequest},
 };
 use allotment_core::{
-    pool::{AccountName, LabelKeys, MultiAccount, PoolKey},
+    pool::{AccountName, Epoch, LabelKeys, MultiAccount, PoolKey},
     rules::RuleSet,
 };
-use futures::future::{join_all, pending};
+use futures::future::pending;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
@@ -35,6 +39,9 @@ use tokio::{sync::watch, time::Instant};
 
 /// The controller's name in Events, metrics and the Lease.
 pub(super) const CONTROLLER: &str = "subscription";
+
+/// The Lease that whoever leads holds.
+pub const LEASE_NAME: &str = "allotment-subscription";
 
 /// How long until a leader that may not hand anything out looks again whether it may.
 const TERM_RETRY: Duration = Duration::from_secs(10);
@@ -108,29 +115,31 @@ pub(super) struct Inner {
     pub(super) garden_recorder: Recorder,
     /// Accounts that a person has to look at, and why.
     pub(super) shown: Mutex<BTreeMap<AccountName, String>>,
-    index: Mutex<Index>,
-    changed: watch::Sender<u64>,
+    pub(super) cache: Cache<Index>,
     pub(super) shoots_at: Position,
     queue: Queue<Task>,
     /// Why nothing is handed out, if nothing is.
     halted: watch::Sender<Option<String>>,
-    pub(super) leading: watch::Sender<bool>,
+    pub(super) leadership: Leadership,
     /// Somebody else has raised the epoch in the ledger: this term is over, whatever the Lease says.
     pub(super) outdated: watch::Sender<bool>,
 }
 
 impl Operator {
-    /// Puts it together. Nothing happens before [`Operator::run`].
+    /// Puts it together. Nothing happens before [`Controller::run`].
     pub fn new(parts: Parts) -> Self {
         let Parts { control_plane, garden, ledger, settings, policy, clock, metrics } = parts;
         let recorder = |client: &Client| {
             Recorder::new(client.clone(), "allotment.dev/subscription", &settings.identity, clock.clone())
         };
+        let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
+        let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
             recorder: recorder(&control_plane),
             garden_recorder: recorder(&garden),
             shown: Mutex::new(BTreeMap::new()),
-            index: Mutex::new(Index::new(settings.binding_kind, settings.labels.clone())),
+            cache: Cache::new(Index::new(settings.binding_kind, settings.labels.clone())),
+            leadership: Leadership::new(CONTROLLER, Some(candidate), metrics.clone()),
             control_plane,
             garden,
             ledger,
@@ -138,11 +147,9 @@ impl Operator {
             policy: RwLock::new(Arc::new(policy)),
             clock,
             metrics,
-            changed: watch::channel(0).0,
             shoots_at: Position::new(),
             queue: Queue::new(),
             halted: watch::channel(None).0,
-            leading: watch::channel(false).0,
             outdated: watch::channel(false).0,
         }))
     }
@@ -178,9 +185,9 @@ impl Operator {
         self.0.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether this process leads.
-    pub fn is_leading(&self) -> bool {
-        *self.0.leading.borrow()
+    /// Whether every kind has been listed once.
+    pub fn is_complete(&self) -> bool {
+        self.0.cache.is_complete()
     }
 
     /// Whether nothing runs, and nothing is due before this moment.
@@ -197,40 +204,19 @@ impl Operator {
         &self.0
     }
 
-    pub(super) async fn serve(&self) {
-        let term = self.0.begin_when_possible().await;
-        self.0.enqueue_requests();
-        self.0.add(Task::Unfinished);
-        let workers = (0..self.0.settings.workers.max(1)).map(|_| self.work(term));
-        join_all(workers).await;
+    /// Makes the ledger anew from the cluster, and the garden's own: whoever leads under an older epoch may write nothing
+    /// any more, and an operator that halted because the ledger did not fit goes on.
+    pub async fn rebuild(&self) -> Result<Epoch, Trouble> {
+        tokio::select! {
+            biased;
+            () = Box::pin(self.follow_all()) => pending().await,
+            rebuilt = Box::pin(self.0.rebuild()) => rebuilt,
+        }
     }
 
-    async fn work(&self, term: Term) {
-        loop {
-            let task = self.0.queue.next().await;
-            let started = Instant::now();
-            let result = self.look_at(term, &task).await;
-            let outcome = match &result {
-                Ok(outcome) => *outcome,
-                Err(trouble) => trouble.outcome(),
-            };
-            let failures = self.0.queue.finish(&task, outcome);
-            self.0.metrics.reconciled(
-                CONTROLLER,
-                started.elapsed(),
-                result.as_ref().err().map(Trouble::category),
-            );
-            if let Err(trouble) = result {
-                if matches!(trouble, Trouble::Ledger(LedgerError::Stale { .. })) {
-                    self.0.outdated.send_replace(true);
-                }
-                if outcome == Outcome::Again {
-                    tracing::debug!(?task, %trouble, "again");
-                } else {
-                    tracing::warn!(?task, %trouble, failures, "cannot finish; trying again");
-                }
-            }
-        }
+    /// Whether the ledger is the one that the garden was served from, and not older. Only looks.
+    pub async fn fits(&self) -> Result<(), Trouble> {
+        self.0.fitting().await.map(drop)
     }
 
     async fn look_at(&self, term: Term, task: &Task) -> Result<Outcome, Trouble> {
@@ -242,9 +228,14 @@ impl Operator {
             Task::Unfinished => self.0.look_at_unfinished().await,
         }
     }
+}
 
-    /// Follows everything, for ever.
-    pub(super) async fn follow_all(&self) {
+impl Controller for Operator {
+    fn leadership(&self) -> &Leadership {
+        &self.0.leadership
+    }
+
+    async fn follow_all(&self) {
         let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
         let requests: Api<DeserializeGuard<SubscriptionRequest>> = match &inner.settings.request_namespace {
             None => Api::all(inner.control_plane.clone()),
@@ -255,37 +246,63 @@ impl Operator {
             Api::namespaced(inner.garden.clone(), garden);
         let secret_bindings: Api<DeserializeGuard<SecretBinding>> =
             Api::namespaced(inner.garden.clone(), garden);
+        let add = |task| inner.queue.add(task);
+        let keeper = inner.cache.keeper(&add);
         tokio::join!(
-            inner.follow(
-                Followed::Requests,
-                requests,
-                Position::new(),
-                Index::learn_request,
-                |index, gone| { index.forget_request(&super::RequestName::of(&gone)) }
-            ),
-            inner.follow(
+            keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
+                index.forget_request(&super::RequestName::of(&gone))
+            }),
+            keeper.keep_up(
                 Followed::Shoots,
                 shoots,
+                None,
                 inner.shoots_at.clone(),
                 |index, shoot| index.learn_shoot(&shoot),
                 |index, gone| index.forget_shoot(&gone.name_any()),
             ),
-            inner.follow(
+            keeper.keep(
                 Followed::CredentialsBindings,
                 credentials,
-                Position::new(),
+                None,
                 |index, binding| index.learn_credentials_binding(&binding),
                 |index, gone| index.forget_binding(BindingRef::Credentials(gone.name_any())),
             ),
-            inner.follow(
+            keeper.keep(
                 Followed::SecretBindings,
                 secret_bindings,
-                Position::new(),
+                None,
                 |index, binding| index.learn_secret_binding(&binding),
                 |index, gone| index.forget_binding(BindingRef::Secret(gone.name_any())),
             ),
-            inner.follow_secrets(),
+            inner.follow_secrets(&keeper),
         );
+    }
+
+    async fn serve(&self) {
+        let term = self.0.begin_when_possible().await;
+        self.0.enqueue_requests();
+        self.0.add(Task::Unfinished);
+        let (inner, settings) = (&self.0, &self.0.settings);
+        work(settings.workers, &inner.queue, &inner.metrics, CONTROLLER, |task| async move {
+            self.look_at(term, &task).await.inspect_err(|trouble| {
+                if matches!(trouble, Trouble::Ledger(LedgerError::Stale { .. })) {
+                    inner.outdated.send_replace(true);
+                }
+            })
+        })
+        .await;
+    }
+
+    /// Until somebody else leads in the ledger.
+    async fn serve_a_term(&self) {
+        self.0.outdated.send_replace(false);
+        let mut outdated = self.0.outdated.subscribe();
+        tokio::select! {
+            biased;
+            // The sender lives as long as this does.
+            _ = outdated.wait_for(|outdated| *outdated) => tracing::warn!("the ledger has another leader; starting over"),
+            () = Box::pin(self.serve()) => (),
+        }
     }
 }
 
@@ -295,8 +312,7 @@ impl Inner {
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
-        // Whoever panicked held it between two complete changes.
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.index()
     }
 
     pub(super) fn add(&self, task: Task) {
@@ -333,18 +349,9 @@ impl Inner {
         Ok(Outcome::After(UNFINISHED_LOOK))
     }
 
-    /// Waits until every kind has been listed once.
-    pub(super) async fn until_complete(&self) {
-        let mut changed = self.changed.subscribe();
-        while !self.index().is_complete() {
-            // The sender lives as long as we do.
-            let _ = changed.changed().await;
-        }
-    }
-
     /// Becomes the leader in the ledger too, once the ledger fits the garden.
     async fn begin_when_possible(&self) -> Term {
-        self.until_complete().await;
+        self.cache.until_complete().await;
         loop {
             // What came up so far is seen by the comparison, and a term that was dropped has left tasks behind that nobody
             // will finish.
@@ -365,63 +372,21 @@ impl Inner {
         }
     }
 
-    async fn follow<S: Source>(
-        &self,
-        what: Followed,
-        source: S,
-        position: Position,
-        learn: impl Fn(&mut Index, S::Item) -> Vec<Task>,
-        forget: impl Fn(&mut Index, S::Item) -> Vec<Task>,
-    ) {
-        self.follow_labelled(what, source, None, position, learn, forget).await;
-    }
-
-    async fn follow_labelled<S: Source>(
-        &self,
-        what: Followed,
-        source: S,
-        labels: Option<String>,
-        position: Position,
-        learn: impl Fn(&mut Index, S::Item) -> Vec<Task>,
-        forget: impl Fn(&mut Index, S::Item) -> Vec<Task>,
-    ) {
-        follow(source, labels, position, |seen| {
-            let mut index = self.index();
-            let tasks = match seen {
-                Seen::Restarted => {
-                    index.restart(what);
-                    Vec::new()
-                }
-                Seen::Applied(object) => learn(&mut index, object),
-                Seen::Deleted(object) => forget(&mut index, object),
-                Seen::Listed => index.listed(what),
-                Seen::Unreadable(name, why) => {
-                    tracing::warn!(?what, name, why, "an object cannot be read; it is left alone");
-                    Vec::new()
-                }
-            };
-            drop(index);
-            tasks.into_iter().for_each(|task| self.queue.add(task));
-            self.changed.send_modify(|count| *count += 1);
-        })
-        .await;
-    }
-
     /// Secrets are followed only where the pool is made of them, and then only their metadata.
-    async fn follow_secrets(&self) {
+    async fn follow_secrets(&self, keeper: &Keeper<'_, Index>) {
         if self.settings.binding_kind != BindingKind::Secret {
             return pending().await;
         }
         let secrets: Api<Secret> = Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
         let in_the_pool = Some(self.settings.labels.hyperscaler_type.clone());
-        self.follow_labelled(
-            Followed::Secrets,
-            MetadataOf(secrets),
-            in_the_pool,
-            Position::new(),
-            |index, secret| index.learn_secret(&secret.metadata),
-            |index, gone| index.forget_secret(&gone.name_any()),
-        )
-        .await;
+        keeper
+            .keep(
+                Followed::Secrets,
+                MetadataOf(secrets),
+                in_the_pool,
+                |index, secret| index.learn_secret(&secret.metadata),
+                |index, gone| index.forget_secret(&gone.name_any()),
+            )
+            .await;
     }
 }

@@ -79,7 +79,7 @@ impl Inner {
 
     /// Throws away what the ledger says about the present, and makes it anew from the cluster.
     pub(super) async fn rebuild(&self) -> Result<Epoch, Trouble> {
-        self.until_complete().await;
+        self.cache.until_complete().await;
         let known = self.known_identity().await?;
         let uuid = self.ledger.identity().await?.uuid;
         let epoch = self.ledger.lead(&self.settings.identity, self.clock.now()).await?;

@@ -3,7 +3,7 @@
 use super::TermError;
 use crate::{
     ledger::LedgerError,
-    runtime::{call::CallError, queue::Outcome},
+    runtime::{call::CallError, queue::Outcome, work::Obstacle},
 };
 
 /// Why a look at something did not come to its end. It is looked at again.
@@ -23,9 +23,8 @@ pub enum Trouble {
     Behind(u64),
 }
 
-impl Trouble {
-    /// One of a few words, for metrics.
-    pub fn category(&self) -> &'static str {
+impl Obstacle for Trouble {
+    fn category(&self) -> &'static str {
         match self {
             Self::Call(error) => error.category(),
             Self::Ledger(error) => error.category(),
@@ -34,8 +33,7 @@ impl Trouble {
         }
     }
 
-    /// When to look again. Somebody else being faster is no failure.
-    pub fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> Outcome {
         match self {
             Self::Call(error) if error.is_conflict() => Outcome::Again,
             Self::Ledger(LedgerError::Changed { .. }) => Outcome::Again,

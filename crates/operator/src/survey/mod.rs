@@ -5,7 +5,10 @@ mod secrets;
 
 use crate::{
     ledger::{Account, Ledger, LedgerError},
-    runtime::call::{CallError, call},
+    runtime::{
+        call::{CallError, call},
+        keep::Index as _,
+    },
     subscription::{Followed, Index, Settings},
 };
 use allotment_api::{

@@ -2,7 +2,10 @@
 
 use super::{PAGE, SurveyError};
 use crate::{
-    runtime::call::{CallError, call},
+    runtime::{
+        call::{CallError, call},
+        keep::Index as _,
+    },
     subscription::{Followed, Index},
 };
 use allotment_core::pool::AccountName;

@@ -6,7 +6,10 @@ use super::{
 };
 use allotment_api::openmcp::AccessRequest;
 use allotment_core::openmcp::names::hash8;
-use allotment_operator::openmcp::access::{Operator, Settings};
+use allotment_operator::{
+    openmcp::access::{Operator, Settings},
+    runtime::controller::Controller as _,
+};
 use allotment_testing::{Landscape, Outcome};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::{

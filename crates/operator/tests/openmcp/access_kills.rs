@@ -6,7 +6,10 @@ use super::{
     platform::{Fault, phase, until},
 };
 use allotment_api::openmcp::AccessRequest;
-use allotment_operator::openmcp::access::{Operator, Settings};
+use allotment_operator::{
+    openmcp::access::{Operator, Settings},
+    runtime::controller::Controller as _,
+};
 use allotment_testing::{Landscape, Outcome};
 use k8s_openapi::api::{core::v1::Namespace, core::v1::ServiceAccount};
 use kube::{

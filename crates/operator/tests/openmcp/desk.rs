@@ -9,7 +9,10 @@ use allotment_api::{
         gardener::{Landscape as GardenLandscape, ProviderConfig},
     },
 };
-use allotment_operator::openmcp::{Parts, access, generic};
+use allotment_operator::{
+    openmcp::{Parts, access, generic},
+    runtime::controller::Controller as _,
+};
 use allotment_testing::{Landscape, client};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{

@@ -10,7 +10,10 @@ use allotment_api::{
     },
 };
 use allotment_core::openmcp::names::shoot_name;
-use allotment_operator::openmcp::{Instance, Landscapes, Parts, landscapes, provider::Operator};
+use allotment_operator::{
+    openmcp::{Instance, Landscapes, Parts, landscapes, provider::Operator},
+    runtime::controller::Controller as _,
+};
 use allotment_testing::{Landscape, Script, ShootKey};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use super::platform::{Fault, Platform, condition, create, delete, gone, patch, phase, that};
 use allotment_api::openmcp::AccessRequest;
-use allotment_operator::openmcp::generic::Operator;
+use allotment_operator::{openmcp::generic::Operator, runtime::controller::Controller as _};
 use allotment_testing::{Landscape, Outcome};
 use kube::{ResourceExt, api::PostParams};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use super::platform::{Fault, Platform, condition, create, delete, gone, patch, phase, that, until};
 use allotment_api::openmcp::{Cluster, ClusterRequest};
 use allotment_core::openmcp::schedule::Scheduler;
-use allotment_operator::openmcp::scheduler::Operator;
+use allotment_operator::{openmcp::scheduler::Operator, runtime::controller::Controller as _};
 use allotment_testing::{Landscape, Outcome};
 use kube::{Api, ResourceExt, api::ListParams};
 use serde_json::{Value, json};

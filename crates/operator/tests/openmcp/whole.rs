@@ -7,7 +7,10 @@ use super::{
     platform::{Fault, create, delete, gone, phase, that, until},
 };
 use allotment_api::openmcp::{AccessRequest, ClusterRequest};
-use allotment_operator::openmcp::{access, generic, scheduler};
+use allotment_operator::{
+    openmcp::{access, generic, scheduler},
+    runtime::controller::Controller as _,
+};
 use allotment_testing::{Landscape, Outcome, client};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{Api, Client, ResourceExt, api::ListParams, config::Kubeconfig};

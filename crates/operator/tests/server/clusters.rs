@@ -14,7 +14,7 @@ use allotment_core::{
 use allotment_operator::{
     cluster::{Operator, Parts, Policy, Settings},
     metrics::Metrics,
-    runtime::clock::Clock,
+    runtime::{clock::Clock, controller::Controller as _},
     target::{self, Connect, Targets},
 };
 use allotment_testing::{Landscape, Outcome};

@@ -12,7 +12,7 @@ use allotment_core::access::Access;
 use allotment_operator::{
     kubeconfig::{Operator, Parts, Policy, Settings},
     metrics::Metrics,
-    runtime::clock::Clock,
+    runtime::{clock::Clock, controller::Controller as _},
 };
 use allotment_testing::{Landscape, client};
 use base64::{Engine as _, prelude::BASE64_STANDARD};

@@ -12,7 +12,7 @@ use allotment_core::{
 use allotment_operator::{
     ledger::{Ledger, Place},
     metrics::Metrics,
-    runtime::clock::Clock,
+    runtime::{clock::Clock, controller::Controller as _},
     subscription::{Operator, Parts, Policy, Settings},
 };
 use allotment_testing::{Landscape, Plot, Postgres};

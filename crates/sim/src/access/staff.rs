@@ -16,19 +16,15 @@ use allotment_operator::{
     target::{self, Connect, ConnectError, Key, Targets},
 };
 use bytes::Bytes;
-use futures::future::{BoxFuture, pending};
+use futures::future::pending;
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use http_body_util::{BodyExt, Full};
 use kube::{Client, client::Body};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::time::sleep;
-use tower::{BoxError, Service};
+use tower::{BoxError, service_fn};
 
 /// An operator that is about to start.
 pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Operator {
@@ -44,7 +40,11 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
                 return Err(ConnectError("nobody brings a cluster along".to_owned()));
             };
             Ok(match given.credentials {
-                Credentials::Token(token) => Client::new(Bearer { world, replica, uid, token }, NAMESPACE),
+                Credentials::Token(token) => {
+                    let ask =
+                        move |request| ask_with(world.clone(), replica, uid.clone(), token.clone(), request);
+                    Client::new(service_fn(ask), NAMESPACE)
+                }
                 Credentials::Certificate { .. } => {
                     Client::new(Wire::into_shoot(&world, Role::Kubeconfig, replica, uid), NAMESPACE)
                 }
@@ -84,55 +84,40 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
 const TRIAL: &str = "try token";
 
 /// A Shoot, as somebody with a token sees it.
-#[derive(Clone)]
-struct Bearer {
+async fn ask_with(
     world: Arc<World>,
     replica: usize,
     uid: String,
     token: SecretString,
-}
-
-impl Service<Request<Body>> for Bearer {
-    type Response = Response<Full<Bytes>>;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        Poll::Ready(Ok(()))
+    request: Request<Body>,
+) -> Result<Response<Full<Bytes>>, BoxError> {
+    let (harm, latency) = world.begin(replica, TRIAL, "any", Kind::Read);
+    world.tried(TRIAL, "any", harm);
+    sleep(Duration::from_millis(latency)).await;
+    match harm {
+        Some(Harm::Delay { time }) => sleep(Duration::from_millis(time)).await,
+        Some(Harm::Refuse { code }) => return refusal(code),
+        Some(Harm::LoseRequest | Harm::LoseAnswer) => return Err("connection reset".into()),
+        Some(_) => return pending().await,
+        None => (),
     }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let Self { world, replica, uid, token } = self.clone();
-        Box::pin(async move {
-            let (harm, latency) = world.begin(replica, TRIAL, "any", Kind::Read);
-            world.tried(TRIAL, "any", harm);
-            sleep(Duration::from_millis(latency)).await;
-            match harm {
-                Some(Harm::Delay { time }) => sleep(Duration::from_millis(time)).await,
-                Some(Harm::Refuse { code }) => return refusal(code),
-                Some(Harm::LoseRequest | Harm::LoseAnswer) => return Err("connection reset".into()),
-                Some(_) => return pending().await,
-                None => (),
-            }
-            if !world.has_shoot(&uid) {
-                return Err("connection refused: the Shoot is gone".into());
-            }
-            let (mut parts, body) = request.into_parts();
-            let body = body.collect().await?.to_bytes();
-            let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()))?;
-            parts.headers.insert(AUTHORIZATION, bearer);
-            let (server, now) = (world.grounds.server(&world, &uid), world.now());
-            let request = Request::from_parts(parts, body);
-            let Answer::Now(reply) = server.with_server(|server| server.handle(request, None, now)) else {
-                return Err("nobody watches with a token".into());
-            };
-            if reply.code == 401 && world.is_believed(token.expose_secret()) && world.asks_believer() {
-                // It knows who asks, and that they may do nothing.
-                return refusal(403);
-            }
-            Ok(Response::builder().status(reply.code).body(Full::new(reply.body))?)
-        })
+    if !world.has_shoot(&uid) {
+        return Err("connection refused: the Shoot is gone".into());
     }
+    let (mut parts, body) = request.into_parts();
+    let body = body.collect().await?.to_bytes();
+    let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()))?;
+    parts.headers.insert(AUTHORIZATION, bearer);
+    let (server, now) = (world.grounds.server(&world, &uid), world.now());
+    let request = Request::from_parts(parts, body);
+    let Answer::Now(reply) = server.with_server(|server| server.handle(request, None, now)) else {
+        return Err("nobody watches with a token".into());
+    };
+    if reply.code == 401 && world.is_believed(token.expose_secret()) && world.asks_believer() {
+        // It knows who asks, and that they may do nothing.
+        return refusal(403);
+    }
+    Ok(Response::builder().status(reply.code).body(Full::new(reply.body))?)
 }
 
 /// An answer without what was asked for.

@@ -20,7 +20,7 @@ use allotment_garden::embedded::EmbeddedGarden;
 use allotment_operator::{
     ledger::{Ledger, Place},
     metrics::Metrics,
-    runtime::clock::Clock,
+    runtime::{clock::Clock, controller::Controller as _},
     subscription::{Operator, Parts, Policy, Settings},
 };
 use futures::{StreamExt, TryStreamExt, stream};

@@ -25,7 +25,7 @@ use allotment_operator::{
     cluster,
     ledger::{Ledger, Place},
     metrics::Metrics,
-    runtime::clock::Clock,
+    runtime::{clock::Clock, controller::Controller as _},
     subscription,
     target::{self, Connect, Targets},
 };

@@ -10,7 +10,7 @@ use allotment_core::access::Access;
 use allotment_operator::{
     kubeconfig::{Operator, Parts, Policy, Settings},
     metrics::Metrics,
-    runtime::clock::Clock,
+    runtime::{clock::Clock, controller::Controller as _},
 };
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::{

@@ -78,7 +78,7 @@ pub(crate) fn state_of(operation: &str, fleet: &Fleet, call: &Call) -> &'static 
             let wish = fleet.clusters.values().find(|wish| wish.shoot_name == call.name);
             if wish.is_some_and(|wish| wish.shoot_uid.is_some()) { "again" } else { "first" }
         }
-        "update shoot" | "retry" | "confirm deletion" | "delete shoot" => stage(),
+        "update shoot" | "confirm deletion" | "delete shoot" => stage(),
         "read shoot" if fleet.shoots.contains_key(&call.name) => "there",
         "read shoot" => "none",
         "cluster status" => match call.phase.as_deref() {

@@ -12,7 +12,7 @@ pub(crate) const OPERATIONS: [Operation; 36] = [
     // Once for a Cluster, and again where somebody said so.
     operation("create shoot", Sort::Write, &["first", "again"]),
     operation("update shoot", Sort::Write, STAGE),
-    operation("retry", Sort::Write, &["given up"]),
+    operation("retry", Sort::Write, ANY),
     operation(
         "cluster status",
         Sort::Write,

@@ -5,9 +5,10 @@ use super::{
     people::OPERATION,
     providers::wiring,
     read::{annotation, is_deleting, labelled, number, owner_of, text},
+    staff::TENANTS,
 };
 use crate::stage::world::World;
-use allotment_core::check::Astray;
+use allotment_core::{check::Astray, openmcp::names::hash8};
 use serde_json::Value;
 
 /// What is wrong, looked at again only if something was written.
@@ -124,7 +125,15 @@ fn request(realm: &Realm, platform: usize, object: &Value) -> Option<Astray> {
     let is_answered = match phase {
         "Granted" => realm.sight().get(&place, "clusters", cluster).is_some(),
         "Denied" => !is_known,
-        _ => false,
+        // The name of its Cluster follows from its own. One that was made for a request of this name before, and that others
+        // fill by now, is in its way, as the contract has it.
+        _ => {
+            let name = format!("part-{}", hash8(&["default", text(object, "/metadata/name")]));
+            let sight = realm.sight();
+            let same =
+                sight.get(&place, "clusters", &name).filter(|_| text(object, "/spec/purpose") == "part");
+            same.is_some_and(|cluster| tenants_of(cluster).count() == TENANTS)
+        }
     };
     (!is_answered).then(|| Astray::Unanswered(name, format!("it is {phase:?}, with Cluster {cluster:?}")))
 }
@@ -137,15 +146,17 @@ fn tenants(realm: &Realm, platform: usize) -> Vec<Astray> {
         sight.all(&place, "clusterrequests").map(|(_, it)| text(it, "/metadata/uid")).collect();
     let mut found = Vec::new();
     for (name, cluster) in sight.all(&place, "clusters") {
-        let finalizers = cluster.pointer("/metadata/finalizers").and_then(Value::as_array);
-        for finalizer in finalizers.into_iter().flatten().filter_map(Value::as_str) {
-            let tenant = finalizer.strip_prefix("request.clusters.openmcp.cloud/");
-            if tenant.is_some_and(|tenant| !requests.contains(&tenant)) {
-                found.push(Astray::LeftBehind(format!("finalizer {finalizer} of Cluster {name}")));
-            }
+        for tenant in tenants_of(cluster).filter(|tenant| !requests.contains(tenant)) {
+            found.push(Astray::LeftBehind(format!("tenant {tenant} of Cluster {name}")));
         }
     }
     found
+}
+
+fn tenants_of(cluster: &Value) -> impl Iterator<Item = &str> {
+    let finalizers = cluster.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let finalizers = finalizers.into_iter().flatten().filter_map(Value::as_str);
+    finalizers.filter_map(|it| it.strip_prefix("request.clusters.openmcp.cloud/"))
 }
 
 /// Every Secret of a provider belongs to an AccessRequest.

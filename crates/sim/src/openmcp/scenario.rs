@@ -17,26 +17,7 @@ pub(crate) fn scenario() -> Script {
         scheduler: true,
         oidc: true,
     };
-    let options = Options {
-        seed: 1,
-        tenants: 0,
-        dedicated: 0,
-        eu: 0,
-        shared: 0,
-        limit: 1,
-        several: 0,
-        cap: 0,
-        workers: 2,
-        latency: 5,
-        clean: 0,
-        same_name: false,
-        calm: 100_000,
-        clusters: 0,
-        accesses: 0,
-        step: 500,
-        pace: 0,
-        openmcp: Some(providers),
-    };
+    let options = without_accounts(providers);
     let home = || "home".to_owned();
     let entry = |on, what| Deed::Entry { on, access: "ours".to_owned(), cluster: home(), what };
     let mut deeds = Vec::new();
@@ -64,4 +45,28 @@ pub(crate) fn scenario() -> Script {
     ]);
     let actions = deeds.into_iter().map(|(at, deed)| (at, Action::Openmcp(deed))).collect();
     Script { options, actions, faults: BTreeMap::new() }
+}
+
+/// What there is: providers, and nobody who asks for an account.
+pub(super) fn without_accounts(providers: Providers) -> Options {
+    Options {
+        seed: 1,
+        tenants: 0,
+        dedicated: 0,
+        eu: 0,
+        shared: 0,
+        limit: 1,
+        several: 0,
+        cap: 0,
+        workers: 2,
+        latency: 5,
+        clean: 0,
+        same_name: false,
+        calm: 100_000,
+        clusters: 0,
+        accesses: 0,
+        step: 500,
+        pace: 0,
+        openmcp: Some(providers),
+    }
 }

@@ -66,6 +66,9 @@ fn controllers(realm: &Realm, process: usize, platform: usize) -> BTreeSet<Contr
     wanted
 }
 
+/// How many share a Cluster.
+pub(super) const TENANTS: usize = 2;
+
 /// What each purpose gets: a Cluster of one's own, or a part of one.
 fn scheduling(realm: &Realm, platform: usize) -> Scheduler {
     let here = realm.instances.iter().find(|it| realm.providers.platform_of(&it.environment) == platform);
@@ -76,7 +79,7 @@ fn scheduling(realm: &Realm, platform: usize) -> Scheduler {
         "scheduler:
   purposeMappings:
     own: {{template: {{spec: {{profile: {profile}, tenancy: Exclusive}}}}}}
-    part: {{tenancyCount: 2, template: {{metadata: {{generateName: part-}}, spec: {{profile: {profile}, tenancy: Shared}}}}}}
+    part: {{tenancyCount: {TENANTS}, template: {{metadata: {{generateName: part-}}, spec: {{profile: {profile}, tenancy: Shared}}}}}}
 "
     );
     scheduler::read(&text).unwrap_or_default()

@@ -3,6 +3,7 @@
 use super::{
     deed::{Access, Alter, Config, Deed, Garden, Land, Patch, Sign},
     providers::{CONFIGS, ENVIRONMENTS, LANDSCAPES, Providers, wiring},
+    scenario::without_accounts,
 };
 use crate::stage::{
     dice::{Dice, dice_for},
@@ -49,23 +50,12 @@ fn providers(dice: &mut Dice) -> Providers {
 fn options(seed: u64, providers: Providers, dice: &mut Dice) -> Options {
     Options {
         seed,
-        tenants: 0,
-        dedicated: 0,
-        eu: 0,
-        shared: 0,
-        limit: 1,
-        several: 0,
-        cap: 0,
         workers: dice.between(1, 4),
         latency: dice.pick(&[1, 5, 20, 100, 400]).unwrap_or(5),
-        clean: 0,
         same_name: dice.happens(500),
         calm: dice.between(60, 180) * 1000,
-        clusters: 0,
-        accesses: 0,
         step: dice.pick(&[0, 300, 1000, 3000]).unwrap_or(300),
-        pace: 0,
-        openmcp: Some(providers),
+        ..without_accounts(providers)
     }
 }
 

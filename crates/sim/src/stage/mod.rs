@@ -6,6 +6,7 @@
 //! | `dice`, `rates` | chance, and how often what goes wrong |
 //! | `script` | a run as text, to be read and run again |
 //! | `world`, `setting` | servers and ledger, and what is there before anybody begins |
+//! | `field` | what gardens have that is not an object |
 //! | `wire`, `call` | what stands between an operator and the world, and what its calls are |
 //! | `eyes` | what the oracles of `allotment_core::check` see |
 //! | `process` | what operators run in: it ends, stands still, and starts again |
@@ -18,6 +19,7 @@ pub(crate) mod coverage;
 pub(crate) mod dice;
 mod enumerate;
 mod eyes;
+pub(crate) mod field;
 mod play;
 pub(crate) mod process;
 pub(crate) mod rates;

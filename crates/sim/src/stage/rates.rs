@@ -96,7 +96,7 @@ impl Rates {
 
 /// What is seldom done goes wrong often, in some way that things go wrong in its run: else it would take ten times the seeds to
 /// see each of them once.
-const SELDOM: [&str; 26] = [
+const SELDOM: [&str; 27] = [
     "assign",
     "way to assign",
     "deny",
@@ -105,6 +105,7 @@ const SELDOM: [&str; 26] = [
     "way to lose",
     "quarantine",
     "read request",
+    "retry",
     "revoke",
     // Of openMCP.
     "claim order",
@@ -127,7 +128,7 @@ const SELDOM: [&str; 26] = [
 ];
 
 /// What is seldom done in one of its states.
-const SELDOM_IN: [(&str, &str); 13] = [
+const SELDOM_IN: [(&str, &str); 12] = [
     ("booking status", "Denied"),
     ("booking status", "Pending"),
     ("confirm plot", "given up"),
@@ -140,7 +141,6 @@ const SELDOM_IN: [(&str, &str); 13] = [
     ("confirm deletion", "given up"),
     ("delete shoot", "given up"),
     ("cluster status", "Unhealthy"),
-    ("retry", "given up"),
 ];
 
 fn refusal(dice: &mut Dice) -> u16 {

@@ -21,7 +21,7 @@ use allotment_operator::{
     cluster, kubeconfig,
     metrics::Metrics,
     planted::Planted,
-    runtime::clock::Clock,
+    runtime::{clock::Clock, controller::Controller as _},
     subscription::{Operator, Parts, Settings},
 };
 use futures::future::{pending, poll_fn, select};

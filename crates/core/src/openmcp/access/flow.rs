@@ -9,10 +9,13 @@ use crate::openmcp::{
     responsible::is_providers,
     status::{self, Finding},
 };
-use allotment_api::openmcp::{
-    AccessRequest, AccessRequestStatus,
-    gardener::names::{ProviderCondition, finalizer},
-    names::{Operation, RequestPhase, annotation},
+use allotment_api::{
+    condition::ConditionStatus,
+    openmcp::{
+        AccessRequest, AccessRequestStatus,
+        gardener::names::{ProviderCondition, finalizer},
+        names::{Operation, RequestPhase, annotation},
+    },
 };
 use jiff::Timestamp;
 use std::time::Duration;
@@ -204,6 +207,12 @@ impl Draft {
 
     pub(super) fn fails(&mut self, type_: ProviderCondition, reason: &str, message: impl Into<String>) {
         self.say(Finding::fails(type_.as_str(), reason, message));
+    }
+
+    /// Whether the status tells of a failure.
+    pub(super) fn fails_at(&self, type_: ProviderCondition) -> bool {
+        let conditions = &self.status.common.conditions;
+        conditions.iter().any(|it| it.type_ == type_.as_str() && it.status != ConditionStatus::True)
     }
 
     fn say(&mut self, finding: Finding) {

@@ -46,7 +46,9 @@ pub(super) fn decide(view: &View<'_>, mut draft: Draft) -> Decision {
     let is_asked = is_marked(view.request, Operation::Reconcile);
     let is_needed = !is_granted || why_new.is_some() || is_asked;
     let can_be_reached = matches!(view.target, Target::Shoot { is_made: true, .. });
-    if view.inside.is_none() && (is_needed || view.is_look_due && can_be_reached) {
+    // A look that succeeded is only worth something once the status says so.
+    let is_look_due = view.is_look_due || draft.fails_at(ProviderCondition::ShootAccess);
+    if view.inside.is_none() && (is_needed || is_look_due && can_be_reached) {
         return match no_way(view.target) {
             Some((reason, message)) => hindered(view, draft, reason, &message),
             None if !is_held(view.request) => draft.step(Step::Hold),

@@ -354,6 +354,21 @@ fn another_cluster_under_the_same_name_gets_another_kubeconfig() {
 }
 
 #[test]
+fn a_look_that_nobody_was_told_of_is_taken_again() {
+    let mut world = World::token().granted();
+    world.trouble = passing();
+    world.is_look_due = true;
+    world.steps();
+    assert!(!world.condition("ShootAccess").0);
+    // The next look succeeded, and the write that would have told of it did not.
+    world.trouble = None;
+    world.is_look_due = false;
+    assert_eq!(world.steps(), ["grant"]);
+    assert!(world.condition("ShootAccess").0);
+    assert_eq!(world.steps(), NOTHING);
+}
+
+#[test]
 fn a_switch_from_token_to_login_is_made() {
     let mut world = World::token().granted();
     world.request.spec = World::oidc().request.spec;

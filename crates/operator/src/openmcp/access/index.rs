@@ -48,10 +48,6 @@ pub(in crate::openmcp) struct Index {
 }
 
 impl Index {
-    pub(super) fn is_complete(&self) -> bool {
-        self.requests.is_listed() && self.clusters.is_listed() && self.secrets.is_listed()
-    }
-
     pub(super) fn all_requests(&self) -> Vec<ObjectName> {
         self.requests.iter().map(|(name, _)| name.clone()).collect()
     }
@@ -161,6 +157,10 @@ impl Index {
 impl keep::Index for Index {
     type Followed = Followed;
     type Task = ObjectName;
+
+    fn is_complete(&self) -> bool {
+        self.requests.is_listed() && self.clusters.is_listed() && self.secrets.is_listed()
+    }
 
     fn restart(&mut self, what: Followed) {
         match what {

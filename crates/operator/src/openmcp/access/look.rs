@@ -18,7 +18,6 @@ use allotment_core::openmcp::{
 use kube::{Api, ResourceExt};
 use std::{
     collections::BTreeSet,
-    hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -26,15 +25,6 @@ use tokio::time::Instant;
 
 /// The longest way through a look has six steps.
 const STEPS: usize = 12;
-
-/// How often a cluster is looked into: what was changed there behind our back is put back within the hour.
-const LOOK: Duration = Duration::from_mins(30);
-
-/// Spread over this time, so that thousands are not looked into at once.
-const JITTER: Duration = Duration::from_mins(25);
-
-/// After a start there are more urgent things than to look into clusters.
-const QUIET: Duration = Duration::from_mins(1);
 
 /// What is known of a request and its cluster.
 pub(super) struct Scene {
@@ -107,7 +97,7 @@ impl Inner {
     pub(super) async fn look_at(&self, name: &ObjectName) -> Result<Outcome, Trouble> {
         let Some(_busy) = Busy::begin(&self.busy, name) else { return Ok(Outcome::Again) };
         let Some(mut scene) = self.gather(name) else {
-            self.looks.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+            self.looks.forget(name);
             return Ok(Outcome::Done);
         };
         self.make_sure(&mut scene).await?;
@@ -139,7 +129,7 @@ impl Inner {
         };
         let (target, way) = self.target(&request, cluster.as_deref(), secret.is_some());
         Some(Scene {
-            is_look_due: Instant::now() >= self.next_look(name, &request),
+            is_look_due: Instant::now() >= self.looks.due(name, request.metadata.uid.as_deref()),
             name: name.clone(),
             request,
             target,
@@ -219,29 +209,16 @@ impl Inner {
     fn outcome(&self, scene: &Scene, again: Option<Duration>) -> Outcome {
         let phase = scene.request.status.as_ref().map(|status| status.common.phase.as_str());
         let is_granted = phase == Some(RequestPhase::Granted.as_str());
-        let look = self.next_look(&scene.name, &scene.request).saturating_duration_since(Instant::now());
+        let due = self.looks.due(&scene.name, scene.request.metadata.uid.as_deref());
+        let look = due.saturating_duration_since(Instant::now());
         // One that is overdue has no way now, and is told when it has one.
         let look = Some(look.max(Duration::from_mins(1))).filter(|_| is_granted);
         let waits = [again, look];
         waits.into_iter().flatten().min().map_or(Outcome::Done, Outcome::After)
     }
 
-    /// After a start, the first look into each cluster comes at its own time.
-    fn next_look(&self, name: &ObjectName, request: &AccessRequest) -> Instant {
-        let looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.get(name).copied().unwrap_or_else(|| self.started + QUIET + jitter(request, LOOK + JITTER))
-    }
-
     pub(super) fn has_looked(&self, scene: &mut Scene) {
-        let next = Instant::now() + LOOK + jitter(&scene.request, JITTER);
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(scene.name.clone(), next);
+        self.looks.have_seen(scene.name.clone(), scene.request.metadata.uid.as_deref());
         scene.is_look_due = false;
     }
-}
-
-/// The same for a request for ever, and another one for the next.
-fn jitter(request: &AccessRequest, most: Duration) -> Duration {
-    let mut hasher = DefaultHasher::new();
-    request.metadata.uid.hash(&mut hasher);
-    most * u32::try_from(hasher.finish() % 1000).unwrap_or(0) / 1000
 }

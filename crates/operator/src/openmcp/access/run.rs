@@ -2,8 +2,14 @@
 
 use super::index::{Followed, Index};
 use crate::{
-    openmcp::{ObjectName, Parts, lanes::Lanes, term},
-    runtime::{events::Recorder, follow::MetadataOf, keep::Keeper},
+    openmcp::{ObjectName, Parts, lanes::Lanes},
+    runtime::{
+        controller::{Controller, Leadership},
+        events::Recorder,
+        follow::MetadataOf,
+        keep::Cache,
+        looks::Looks,
+    },
 };
 use allotment_api::openmcp::{
     AccessRequest, Cluster,
@@ -13,21 +19,23 @@ use allotment_core::openmcp::{
     access::{Prefixes, Provider},
     names::label_value,
 };
-use futures::future::pending;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, core::DeserializeGuard};
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 
 /// The controller's name in metrics and the Lease.
 pub const CONTROLLER: &str = "accessrequest";
 
 /// The lane of requests whose landscape is not known.
 const NO_LANE: &str = "";
+
+/// After a start there are more urgent things than to look into clusters.
+const QUIET: Duration = Duration::from_mins(1);
 
 /// How access is handed out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +52,7 @@ impl Default for Settings {
     }
 }
 
-/// The AccessRequest controller of this provider. Cheap to clone.
+/// The AccessRequest controller of this provider. Cheap to clone. Somebody else runs [`crate::openmcp::Landscapes::follow`].
 #[derive(Clone)]
 pub struct Operator(Arc<Inner>);
 
@@ -52,15 +60,12 @@ pub(super) struct Inner {
     pub(super) parts: Parts,
     pub(super) access: Settings,
     pub(super) recorder: Recorder,
-    index: Mutex<Index>,
-    changed: watch::Sender<u64>,
+    cache: Cache<Index>,
     lanes: Lanes<ObjectName>,
-    /// When to look into the cluster of each request again.
-    pub(super) looks: Mutex<BTreeMap<ObjectName, Instant>>,
+    pub(super) looks: Looks<ObjectName>,
     /// Those that are looked at now.
     pub(super) busy: Mutex<BTreeSet<ObjectName>>,
-    pub(super) started: Instant,
-    leading: watch::Sender<bool>,
+    leadership: Leadership,
 }
 
 impl Operator {
@@ -72,17 +77,17 @@ impl Operator {
             &parts.settings.identity,
             parts.clock.clone(),
         );
+        let lease = parts.settings.instance.lease_name(CONTROLLER);
+        let leadership = parts.leadership(CONTROLLER, &lease);
         Self(Arc::new(Inner {
             parts,
             access,
             recorder,
-            index: Mutex::default(),
-            changed: watch::channel(0).0,
+            cache: Cache::default(),
             lanes: Lanes::new(),
-            looks: Mutex::default(),
+            looks: Looks::new(Instant::now() + QUIET),
             busy: Mutex::default(),
-            started: Instant::now(),
-            leading: watch::channel(false).0,
+            leadership,
         }))
     }
 
@@ -93,12 +98,7 @@ impl Operator {
 
     /// Whether every kind has been listed once.
     pub fn is_complete(&self) -> bool {
-        self.0.index().is_complete()
-    }
-
-    /// Whether this process leads.
-    pub fn is_leading(&self) -> bool {
-        *self.0.leading.borrow()
+        self.0.cache.is_complete()
     }
 
     /// Looks at everything again, as a restart would.
@@ -109,38 +109,20 @@ impl Operator {
 
     /// Looks into every cluster now, and not when its time comes.
     pub fn look_into_all(&self) {
-        let (now, all) = (Instant::now(), self.0.index().all_requests());
-        let mut looks = self.0.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.extend(all.into_iter().map(|name| (name, now)));
-        drop(looks);
+        let all = self.0.index().all_requests();
+        self.0.looks.hurry(all);
         self.resync();
     }
+}
 
-    /// Runs until told to stop. Somebody else runs [`crate::openmcp::Landscapes::follow`].
-    pub async fn run_until(&self, stop: impl Future<Output = ()>) {
-        let (parts, leading) = (&self.0.parts, &self.0.leading);
-        let lease = parts.settings.instance.lease_name(CONTROLLER);
-        let follow = Box::pin(self.follow_all());
-        term::run_until(parts, CONTROLLER, &lease, leading, follow, || self.serve(), stop).await;
-    }
-
-    /// The same for ever.
-    pub async fn run(&self) {
-        self.run_until(pending()).await;
-    }
-
-    /// Works without a Lease, as whoever leads does. For tests and simulations.
-    pub async fn run_as_leader(&self) {
-        tokio::select! {
-            biased;
-            () = Box::pin(self.follow_all()) => (),
-            () = Box::pin(self.serve()) => (),
-        }
+impl Controller for Operator {
+    fn leadership(&self) -> &Leadership {
+        &self.0.leadership
     }
 
     async fn serve(&self) {
         let inner = &self.0;
-        inner.until_complete().await;
+        inner.cache.until_complete().await;
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.lanes.clear();
         self.resync();
@@ -179,7 +161,7 @@ impl Operator {
             label_value(&settings.instance.environment),
         );
         let add = |name| inner.add(name);
-        let keeper = Keeper { index: &inner.index, changed: &inner.changed, add: &add };
+        let keeper = inner.cache.keeper(&add);
         tokio::join!(
             keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
                 index.forget_request(&ObjectName::of(&gone.metadata))
@@ -223,15 +205,6 @@ impl Inner {
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
-        // Whoever panicked held it between two complete changes.
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn until_complete(&self) {
-        let mut changed = self.changed.subscribe();
-        while !self.index().is_complete() {
-            // The sender lives as long as we do.
-            let _ = changed.changed().await;
-        }
+        self.cache.index()
     }
 }

@@ -121,12 +121,6 @@ impl Index {
         Self { provider: provider.to_owned(), ..Self::default() }
     }
 
-    /// Whether everything is listed, and every login was tried once.
-    pub(super) fn is_complete(&self) -> bool {
-        let mut names = self.landscapes.iter().map(|(name, _)| name);
-        self.is_listed() && names.all(|name| self.logins.contains_key(name) || !self.concerns(name))
-    }
-
     /// Whether a Landscape is this provider's to look after. One that only others lead to is theirs: each garden is asked by
     /// whoever needs it, and what one of them cannot reach is no news about another's.
     pub(super) fn concerns(&self, landscape: &str) -> bool {
@@ -267,6 +261,12 @@ impl Index {
 impl keep::Index for Index {
     type Followed = Followed;
     type Task = Task;
+
+    /// Whether everything is listed, and every login was tried once.
+    fn is_complete(&self) -> bool {
+        let mut names = self.landscapes.iter().map(|(name, _)| name);
+        self.is_listed() && names.all(|name| self.logins.contains_key(name) || !self.concerns(name))
+    }
 
     fn restart(&mut self, what: Followed) {
         match what {

@@ -13,7 +13,7 @@ use crate::{
     runtime::{
         clock::Clock,
         follow::{MetadataOf, Position, Seen, follow},
-        keep::Keeper,
+        keep::Cache,
         queue::Outcome,
     },
     target::{self, Connect, Targets},
@@ -23,13 +23,11 @@ use allotment_api::openmcp::{
     gardener::{Landscape, ProviderConfig},
 };
 use allotment_core::openmcp::cluster::Record;
-use futures::{StreamExt, stream::FuturesUnordered};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
-    collections::BTreeSet,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 use tokio::{sync::watch, time::sleep};
@@ -66,9 +64,7 @@ pub struct Landscapes(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     parts: Parts,
-    index: Mutex<Index>,
-    /// Counts up with everything that is learned.
-    learned: watch::Sender<u64>,
+    cache: Cache<Index>,
     /// Counts up when ways may be others.
     changed: watch::Sender<u64>,
     lanes: Lanes<String>,
@@ -78,11 +74,10 @@ pub(crate) struct Inner {
 impl Landscapes {
     /// Nothing is known yet.
     pub fn new(parts: Parts) -> Self {
-        let index = Mutex::new(Index::new(&parts.instance.provider));
+        let cache = Cache::new(Index::new(&parts.instance.provider));
         Self(Arc::new(Inner {
             parts,
-            index,
-            learned: watch::channel(0).0,
+            cache,
             changed: watch::channel(0).0,
             lanes: Lanes::new(),
             planted: Bed::default(),
@@ -201,7 +196,7 @@ impl Landscapes {
 
     /// Whether everything that is followed has been listed, and every login been tried once.
     pub fn is_complete(&self) -> bool {
-        self.0.index().is_complete()
+        self.0.cache.is_complete()
     }
 
     /// Whether everything that is followed has been listed. A garden that does not answer holds nobody up.
@@ -218,7 +213,7 @@ impl Landscapes {
     pub async fn follow(&self) {
         let inner = &self.0;
         let add = |task| inner.take(task);
-        let keeper = Keeper { index: &inner.index, changed: &inner.learned, add: &add };
+        let keeper = inner.cache.keeper(&add);
         let platform = || inner.parts.platform.clone();
         let landscapes: Api<DeserializeGuard<Landscape>> = Api::all(platform());
         let configs: Api<DeserializeGuard<ProviderConfig>> = Api::all(platform());
@@ -233,7 +228,8 @@ impl Landscapes {
             keeper.keep(Followed::Profiles, profiles, None, Index::learn_profile, |index, gone| {
                 index.forget_profile(&gone.name_any())
             }),
-            Box::pin(inner.follow_secrets()),
+            // Only their metadata, in the namespaces where Landscapes point at some.
+            Box::pin(inner.cache.follow_each(Index::secret_namespaces, |it| inner.follow_secrets_in(it))),
             Box::pin(inner.lanes.work(1, &inner.parts.metrics, CONTROLLER, |name| {
                 let inner = inner.clone();
                 Box::pin(async move { inner.log_in(&name).await })
@@ -251,8 +247,7 @@ impl fmt::Debug for Landscapes {
 
 impl Inner {
     fn index(&self) -> MutexGuard<'_, Index> {
-        // Whoever panicked held it between two complete changes.
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.index()
     }
 
     fn take(&self, task: Task) {
@@ -387,26 +382,6 @@ impl Inner {
         index.targets.retain(|(of, _), _| of != landscape);
         index.last_number += 1;
         index.last_number
-    }
-
-    /// Follows the metadata of Secrets, in the namespaces where Landscapes point at some.
-    async fn follow_secrets(&self) {
-        let mut learned = self.learned.subscribe();
-        let mut followed = BTreeSet::new();
-        let mut followers = FuturesUnordered::new();
-        loop {
-            for namespace in self.index().secret_namespaces() {
-                if followed.insert(namespace.clone()) {
-                    followers.push(self.follow_secrets_in(namespace));
-                }
-            }
-            tokio::select! {
-                biased;
-                // The sender lives as long as we do.
-                _ = learned.changed() => (),
-                Some(()) = followers.next() => (),
-            }
-        }
     }
 
     async fn follow_secrets_in(&self, namespace: String) {

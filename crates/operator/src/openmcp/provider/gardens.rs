@@ -25,7 +25,7 @@ use std::{
 impl Inner {
     /// Follows every garden that is wanted, for ever.
     pub(super) async fn follow_gardens(self: &Arc<Self>) {
-        let (mut ways, mut learned) = (self.parts.landscapes.changes(), self.learned.subscribe());
+        let (mut ways, mut learned) = (self.parts.landscapes.changes(), self.cache.changes());
         let mut running: BTreeMap<Source, AbortHandle> = BTreeMap::new();
         let mut followers = FuturesUnordered::new();
         loop {

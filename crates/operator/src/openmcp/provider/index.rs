@@ -72,11 +72,6 @@ pub(in crate::openmcp) struct Index {
 }
 
 impl Index {
-    /// Whether everything on the platform has been listed once. No garden is waited for.
-    pub(super) fn is_complete(&self) -> bool {
-        self.clusters.is_listed() && self.cluster_configs.is_listed()
-    }
-
     pub(super) fn cluster(&self, name: &ObjectName) -> Option<Arc<Cluster>> {
         self.clusters.get(name).cloned()
     }
@@ -264,6 +259,11 @@ impl Index {
 impl keep::Index for Index {
     type Followed = Followed;
     type Task = News;
+
+    /// Whether everything on the platform has been listed once. No garden is waited for.
+    fn is_complete(&self) -> bool {
+        self.clusters.is_listed() && self.cluster_configs.is_listed()
+    }
 
     fn restart(&mut self, what: Followed) {
         match what {

@@ -15,10 +15,15 @@ use allotment_core::openmcp::{
 };
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// Take the annotation off, put the finalizer on, rest.
 const STEPS: usize = 5;
+
+/// How often what the status says is compared with what is so. Two providers of a platform may both look after a Landscape, and
+/// one that has not heard of a new ProviderConfig yet overwrites what the other has said of it. An answer at once would have two
+/// that do not agree overwrite each other without end.
+const LOOK: Duration = Duration::from_mins(1);
 
 impl Inner {
     pub(super) async fn look_at_landscape(&self, name: &str) -> Result<Outcome, Trouble> {
@@ -55,7 +60,7 @@ impl Inner {
                         self.tell(&*landscape, &status::news(before, &status.common)).await;
                         landscapes.learn_landscape(written);
                     }
-                    return Ok(Outcome::Done);
+                    return Ok(Outcome::After(LOOK));
                 }
                 Step::Unmark => {
                     landscapes.look_again(name);

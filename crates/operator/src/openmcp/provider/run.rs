@@ -5,20 +5,21 @@ use super::{
     index::{Followed, Index, News},
 };
 use crate::{
-    openmcp::{ObjectName, Parts, lanes::Lanes, term},
-    runtime::{events::Recorder, keep::Keeper},
+    openmcp::{ObjectName, Parts, lanes::Lanes},
+    runtime::{
+        controller::{Controller, Leadership},
+        events::Recorder,
+        keep::Cache,
+    },
 };
 use allotment_api::openmcp::{Cluster, gardener::ClusterConfig};
 use allotment_core::openmcp::names::hash8;
-use futures::future::pending;
 use kube::{Api, core::DeserializeGuard};
-use std::{
-    future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
-use tokio::{sync::watch, time::Instant};
+use std::sync::{Arc, MutexGuard};
+use tokio::time::Instant;
 
-/// The controller of Landscapes, ProviderConfigs and Clusters. Cheap to clone.
+/// The controller of Landscapes, ProviderConfigs and Clusters. Cheap to clone. [`crate::openmcp::Landscapes::follow`] has to
+/// run beside it.
 #[derive(Clone)]
 pub struct Operator(Arc<Inner>);
 
@@ -27,10 +28,9 @@ pub(super) struct Inner {
     pub(super) recorder: Recorder,
     /// Who applies Shoots: another one for every provider and environment, so that they cannot take each other's over.
     pub(super) field_manager: String,
-    index: Mutex<Index>,
-    pub(super) learned: watch::Sender<u64>,
+    pub(super) cache: Cache<Index>,
     lanes: Lanes<Task>,
-    leading: watch::Sender<bool>,
+    leadership: Leadership,
 }
 
 impl Operator {
@@ -46,14 +46,14 @@ impl Operator {
         let instance = &settings.instance;
         let field_manager =
             format!("allotment-openmcp-{}", hash8(&[&instance.environment, &instance.provider]));
+        let leadership = parts.leadership(CONTROLLER, &instance.lease_name("cluster"));
         Self(Arc::new(Inner {
             parts,
             recorder,
             field_manager,
-            index: Mutex::default(),
-            learned: watch::channel(0).0,
+            cache: Cache::default(),
             lanes: Lanes::new(),
-            leading: watch::channel(false).0,
+            leadership,
         }))
     }
 
@@ -64,39 +64,18 @@ impl Operator {
 
     /// Whether everything on the platform has been listed once.
     pub fn is_complete(&self) -> bool {
-        self.0.index().is_complete() && self.0.parts.landscapes.is_listed()
-    }
-
-    /// Whether this process leads.
-    pub fn is_leading(&self) -> bool {
-        *self.0.leading.borrow()
+        self.0.cache.is_complete() && self.0.parts.landscapes.is_listed()
     }
 
     /// Looks at everything again, as a restart would.
     pub fn resync(&self) {
         self.0.add_all();
     }
+}
 
-    /// Runs until told to stop. [`crate::openmcp::Landscapes::follow`] has to run beside it.
-    pub async fn run_until(&self, stop: impl Future<Output = ()>) {
-        let (parts, leading) = (&self.0.parts, &self.0.leading);
-        let lease = parts.settings.instance.lease_name("cluster");
-        let follow = Box::pin(self.follow_all());
-        term::run_until(parts, CONTROLLER, &lease, leading, follow, || self.serve(), stop).await;
-    }
-
-    /// The same for ever.
-    pub async fn run(&self) {
-        self.run_until(pending()).await;
-    }
-
-    /// Works without a Lease, as whoever leads does. For tests and simulations.
-    pub async fn run_as_leader(&self) {
-        tokio::select! {
-            biased;
-            () = Box::pin(self.follow_all()) => (),
-            () = Box::pin(self.serve()) => (),
-        }
+impl Controller for Operator {
+    fn leadership(&self) -> &Leadership {
+        &self.0.leadership
     }
 
     async fn serve(&self) {
@@ -122,7 +101,7 @@ impl Operator {
     async fn follow_all(&self) {
         let inner = &self.0;
         let add = |news| inner.take(news);
-        let keeper = Keeper { index: &inner.index, changed: &inner.learned, add: &add };
+        let keeper = inner.cache.keeper(&add);
         tokio::join!(
             keeper.keep(
                 Followed::Clusters,
@@ -145,8 +124,7 @@ impl Operator {
 
 impl Inner {
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
-        // Whoever panicked held it between two complete changes.
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.index()
     }
 
     /// A Cluster is to be looked at, in the lane of its Landscape.
@@ -207,8 +185,8 @@ impl Inner {
     }
 
     async fn until_complete(&self) {
-        let (mut learned, mut ways) = (self.learned.subscribe(), self.parts.landscapes.changes());
-        while !(self.index().is_complete() && self.parts.landscapes.is_listed()) {
+        let (mut learned, mut ways) = (self.cache.changes(), self.parts.landscapes.changes());
+        while !(self.cache.is_complete() && self.parts.landscapes.is_listed()) {
             tokio::select! {
                 // In one order, so that a simulation can repeat it.
                 biased;

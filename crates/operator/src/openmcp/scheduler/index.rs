@@ -32,10 +32,6 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn is_complete(&self) -> bool {
-        self.requests.is_listed() && self.clusters.is_listed()
-    }
-
     pub(super) fn all_requests(&self) -> Vec<ObjectName> {
         self.requests.iter().map(|(name, _)| name.clone()).collect()
     }
@@ -118,6 +114,10 @@ impl Index {
 impl keep::Index for Index {
     type Followed = Followed;
     type Task = ObjectName;
+
+    fn is_complete(&self) -> bool {
+        self.requests.is_listed() && self.clusters.is_listed()
+    }
 
     fn restart(&mut self, what: Followed) {
         match what {

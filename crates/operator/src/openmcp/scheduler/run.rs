@@ -5,18 +5,20 @@ use super::{
     index::{Followed, Index},
 };
 use crate::{
-    openmcp::{ObjectName, Parts, term},
-    runtime::{events::Recorder, keep::Keeper, queue::Queue, work::work},
+    openmcp::{ObjectName, Parts},
+    runtime::{
+        controller::{Controller, Leadership},
+        events::Recorder,
+        keep::Cache,
+        queue::Queue,
+        work::work,
+    },
 };
 use allotment_api::openmcp::{Cluster, ClusterRequest};
 use allotment_core::openmcp::schedule::Scheduler;
-use futures::future::pending;
 use kube::{Api, core::DeserializeGuard};
-use std::{
-    future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
-use tokio::{sync::watch, time::Instant};
+use std::sync::{Arc, MutexGuard};
+use tokio::time::Instant;
 
 /// The Lease that whoever leads holds. All providers of a platform have this one in common.
 pub const LEASE_NAME: &str = "allotment-openmcp-scheduler";
@@ -29,10 +31,9 @@ pub(super) struct Inner {
     pub(super) parts: Parts,
     pub(super) config: Scheduler,
     pub(super) recorder: Recorder,
-    index: Mutex<Index>,
-    changed: watch::Sender<u64>,
+    cache: Cache<Index>,
     queue: Queue<ObjectName>,
-    leading: watch::Sender<bool>,
+    leadership: Leadership,
 }
 
 impl Operator {
@@ -44,14 +45,14 @@ impl Operator {
             &parts.settings.identity,
             parts.clock.clone(),
         );
+        let leadership = parts.leadership(CONTROLLER, LEASE_NAME);
         Self(Arc::new(Inner {
             parts,
             config,
             recorder,
-            index: Mutex::default(),
-            changed: watch::channel(0).0,
+            cache: Cache::default(),
             queue: Queue::new(),
-            leading: watch::channel(false).0,
+            leadership,
         }))
     }
 
@@ -62,12 +63,7 @@ impl Operator {
 
     /// Whether every kind has been listed once.
     pub fn is_complete(&self) -> bool {
-        self.0.index().is_complete()
-    }
-
-    /// Whether this process leads.
-    pub fn is_leading(&self) -> bool {
-        *self.0.leading.borrow()
+        self.0.cache.is_complete()
     }
 
     /// Looks at everything again, as a restart would.
@@ -75,39 +71,24 @@ impl Operator {
         let all = self.0.index().all_requests();
         all.into_iter().for_each(|name| self.0.queue.add(name));
     }
+}
 
-    /// Runs until told to stop.
-    pub async fn run_until(&self, stop: impl Future<Output = ()>) {
-        let (parts, leading) = (&self.0.parts, &self.0.leading);
-        let follow = Box::pin(self.follow_all());
-        term::run_until(parts, CONTROLLER, LEASE_NAME, leading, follow, || self.serve(), stop).await;
-    }
-
-    /// Works without a Lease, as whoever leads does. For tests and simulations.
-    pub async fn run_as_leader(&self) {
-        tokio::select! {
-            biased;
-            () = Box::pin(self.follow_all()) => (),
-            () = Box::pin(self.serve()) => (),
-        }
-    }
-
-    /// The same for ever.
-    pub async fn run(&self) {
-        self.run_until(pending()).await;
+impl Controller for Operator {
+    fn leadership(&self) -> &Leadership {
+        &self.0.leadership
     }
 
     async fn serve(&self) {
         let inner = &self.0;
-        inner.until_complete().await;
+        inner.cache.until_complete().await;
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.queue.clear();
         self.resync();
         // One worker: what one request gets is what the next one does not.
-        Box::pin(work(&inner.queue, &inner.parts.metrics, CONTROLLER, |name| {
+        work(1, &inner.queue, &inner.parts.metrics, CONTROLLER, |name| {
             let inner = inner.clone();
             Box::pin(async move { inner.look_at(&name).await })
-        }))
+        })
         .await;
     }
 
@@ -121,7 +102,7 @@ impl Operator {
         // The Clusters of other namespaces too: a template may name one.
         let clusters: Api<DeserializeGuard<Cluster>> = Api::all(platform.clone());
         let add = |name| inner.queue.add(name);
-        let keeper = Keeper { index: &inner.index, changed: &inner.changed, add: &add };
+        let keeper = inner.cache.keeper(&add);
         tokio::join!(
             keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
                 index.forget_request(&ObjectName::of(&gone.metadata))
@@ -139,15 +120,6 @@ impl Operator {
 
 impl Inner {
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
-        // Whoever panicked held it between two complete changes.
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn until_complete(&self) {
-        let mut changed = self.changed.subscribe();
-        while !self.index().is_complete() {
-            // The sender lives as long as we do.
-            let _ = changed.changed().await;
-        }
+        self.cache.index()
     }
 }

@@ -1,0 +1,85 @@
+//! A controller from start to stop: followers all the time, work while it leads.
+
+use super::{lease::Candidate, lifetime::lead_until};
+use crate::metrics::Metrics;
+use futures::future::pending;
+use std::future::Future;
+use tokio::sync::watch;
+
+/// Something that follows, and works while it leads.
+pub trait Controller: Sync {
+    /// Whether it leads, and how it comes to.
+    fn leadership(&self) -> &Leadership;
+
+    /// Follows everything, for ever.
+    fn follow_all(&self) -> impl Future<Output = ()> + Send;
+
+    /// Works, for ever.
+    fn serve(&self) -> impl Future<Output = ()> + Send;
+
+    /// Works until there is a reason to lead anew.
+    fn serve_a_term(&self) -> impl Future<Output = ()> + Send {
+        self.serve()
+    }
+
+    /// Whether this process leads.
+    fn is_leading(&self) -> bool {
+        *self.leadership().leading.borrow()
+    }
+
+    /// Runs until told to stop: follows, tries to lead, and works while it does. The Lease is given up then, so that the next
+    /// leader need not wait for it to run out. Dropping it stops it like a crash would.
+    fn run_until(&self, stop: impl Future<Output = ()> + Send) -> impl Future<Output = ()> + Send {
+        async move {
+            let Leadership { name, candidate, leading, metrics } = self.leadership();
+            let show = |leads| {
+                leading.send_replace(leads);
+                metrics.leads(name, leads);
+            };
+            let follow = Box::pin(self.follow_all());
+            let Some(candidate) = candidate else {
+                show(true);
+                tokio::select! {
+                    biased;
+                    () = stop => (),
+                    () = follow => (),
+                    () = self.serve_a_term() => (),
+                }
+                show(false);
+                return;
+            };
+            lead_until(candidate, follow, || self.serve_a_term(), show, stop).await;
+        }
+    }
+
+    /// The same for ever.
+    fn run(&self) -> impl Future<Output = ()> + Send {
+        self.run_until(pending())
+    }
+
+    /// Works without a Lease, as whoever leads does. For tests and simulations that want two leaders at once.
+    fn run_as_leader(&self) -> impl Future<Output = ()> + Send {
+        async move {
+            tokio::select! {
+                biased;
+                () = Box::pin(self.follow_all()) => (),
+                () = Box::pin(self.serve()) => (),
+            }
+        }
+    }
+}
+
+/// Whether a controller leads, and how it comes to.
+pub struct Leadership {
+    name: &'static str,
+    candidate: Option<Candidate>,
+    leading: watch::Sender<bool>,
+    metrics: Metrics,
+}
+
+impl Leadership {
+    /// Of the controller of this name in metrics. Without a candidate it always leads.
+    pub fn new(name: &'static str, candidate: Option<Candidate>, metrics: Metrics) -> Self {
+        Self { name, candidate, leading: watch::channel(false).0, metrics }
+    }
+}
