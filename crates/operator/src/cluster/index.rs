@@ -3,7 +3,7 @@
 use super::Task;
 use crate::runtime::{
     keep,
-    kept::{Kept, is_older},
+    kept::{Kept, Progress},
 };
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
@@ -128,7 +128,7 @@ impl Index {
     pub fn learn_cluster(&mut self, mut cluster: Cluster) -> Vec<Task> {
         cluster.metadata.managed_fields = None;
         let name = ClusterName::of(&cluster.metadata);
-        if self.clusters.current(&name).is_some_and(|known| is_older(&cluster.metadata, &known.metadata)) {
+        if self.clusters.is_past(&name, &cluster.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         let secret = secret_of(&cluster);
@@ -159,7 +159,7 @@ impl Index {
         if !is_held && owner(&request).is_none() {
             return Vec::new();
         }
-        if self.requests.current(&name).is_some_and(|known| is_older(&request.metadata, &known.metadata)) {
+        if self.requests.is_past(&name, &request.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         let request = Arc::new(request);
@@ -176,7 +176,7 @@ impl Index {
     pub fn learn_shoot(&mut self, mut shoot: Shoot) -> Vec<Task> {
         forget_managed_fields(&mut shoot.metadata);
         let name = shoot.name_any();
-        if self.shoots.current(&name).is_some_and(|known| is_older(&shoot.metadata, &known.metadata)) {
+        if self.shoots.is_past(&name, &shoot.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         let task = cluster_of(&shoot).map(Task::Cluster);
@@ -273,13 +273,13 @@ impl keep::Index for Index {
             && (!self.follows_namespaced || self.namespaced_profiles.is_listed())
     }
 
-    fn restart(&mut self, what: Followed) {
+    fn kept(&mut self, what: Followed) -> &mut dyn Progress {
         match what {
-            Followed::Clusters => self.clusters.restart(),
-            Followed::Requests => self.requests.restart(),
-            Followed::Shoots => self.shoots.restart(),
-            Followed::Profiles => self.profiles.restart(),
-            Followed::NamespacedProfiles => self.namespaced_profiles.restart(),
+            Followed::Clusters => &mut self.clusters,
+            Followed::Requests => &mut self.requests,
+            Followed::Shoots => &mut self.shoots,
+            Followed::Profiles => &mut self.profiles,
+            Followed::NamespacedProfiles => &mut self.namespaced_profiles,
         }
     }
 

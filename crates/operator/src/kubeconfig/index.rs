@@ -2,7 +2,7 @@
 
 use crate::runtime::{
     keep,
-    kept::{Kept, is_older},
+    kept::{Kept, Progress},
 };
 use allotment_api::{
     gardener::{Rotation, Shoot},
@@ -100,8 +100,7 @@ impl Index {
     pub(super) fn learn_request(&mut self, mut request: KubeconfigRequest) -> Vec<RequestName> {
         request.metadata.managed_fields = None;
         let name = RequestName::of(&request.metadata);
-        let known = self.requests.current(&name);
-        if known.is_some_and(|known| is_older(&request.metadata, &known.request.metadata)) {
+        if self.requests.is_past(&name, &request.metadata, |known| &known.request.metadata) {
             return Vec::new();
         }
         let kubeconfig = request.status.as_mut().and_then(|status| status.kubeconfig.take());
@@ -127,11 +126,13 @@ impl Index {
     pub(super) fn learn_cluster(&mut self, cluster: Cluster) -> Vec<RequestName> {
         let name = RequestName::of(&cluster.metadata);
         let pruned = pruned(cluster);
-        let known = self.clusters.current(&name);
-        if known.is_some_and(|known| is_older(&pruned.metadata, &known.metadata)) {
+        if self.clusters.is_past(&name, &pruned.metadata, |known| &known.metadata) {
             return Vec::new();
         }
-        let is_same = known.is_some_and(|known| known.spec == pruned.spec && known.status == pruned.status);
+        let is_same = self
+            .clusters
+            .current(&name)
+            .is_some_and(|known| known.spec == pruned.spec && known.status == pruned.status);
         self.clusters.insert(name.clone(), Arc::new(pruned));
         if is_same { Vec::new() } else { self.asking_for(&name.name) }
     }
@@ -174,11 +175,11 @@ impl keep::Index for Index {
         self.requests.is_listed() && self.clusters.is_listed() && self.rotations.is_listed()
     }
 
-    fn restart(&mut self, what: Followed) {
+    fn kept(&mut self, what: Followed) -> &mut dyn Progress {
         match what {
-            Followed::Requests => self.requests.restart(),
-            Followed::Clusters => self.clusters.restart(),
-            Followed::Shoots => self.rotations.restart(),
+            Followed::Requests => &mut self.requests,
+            Followed::Clusters => &mut self.clusters,
+            Followed::Shoots => &mut self.rotations,
         }
     }
 

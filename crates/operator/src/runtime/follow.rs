@@ -3,7 +3,10 @@
 //! kube's own watcher hides bookmarks. We need them: what destroys something waits until the cache is at least as new as
 //! a moment (see [`Position::reach`]).
 
-use super::call::{DEADLINE, reason};
+use super::{
+    call::{DEADLINE, reason},
+    kept::number,
+};
 use futures::{Stream, StreamExt, stream::BoxStream};
 use kube::{
     Api, Resource,
@@ -50,6 +53,8 @@ pub enum Seen<K> {
     Deleted(K),
     /// The list has ended.
     Listed,
+    /// Everything up to this version has been told.
+    Reached(u64),
     /// An object that cannot be read, by its name.
     Unreadable(String, String),
 }
@@ -83,14 +88,15 @@ impl Position {
         matches!(reached, Ok(Ok(_)))
     }
 
-    fn is_at(&self, version: &str) {
+    fn is_at(&self, version: &str) -> u64 {
         // Servers promise that versions of one kind compare as numbers. One that does not is never caught up with.
-        let version = version.parse().unwrap_or(0);
+        let version = number(Some(version));
         self.version.send_if_modified(|known| {
             let newer = version > *known;
             *known = version.max(*known);
             newer
         });
+        version
     }
 }
 
@@ -290,7 +296,7 @@ async fn list<S: Source>(
             Some(token) => params.continue_token = Some(token),
             None => {
                 tell(Seen::Listed);
-                position.is_at(version);
+                tell(Seen::Reached(position.is_at(version)));
                 return Ok(std::mem::take(version));
             }
         }
@@ -337,7 +343,7 @@ async fn watch_from<S: Source>(
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, Seen::Applied),
                 WatchEvent::Deleted(object) => (object, Seen::Deleted),
                 WatchEvent::Bookmark(bookmark) => {
-                    position.is_at(&bookmark.metadata.resource_version);
+                    tell(Seen::Reached(position.is_at(&bookmark.metadata.resource_version)));
                     version = bookmark.metadata.resource_version;
                     continue;
                 }
@@ -347,7 +353,7 @@ async fn watch_from<S: Source>(
             let now = object.version;
             tell_one(object.item, seen, tell);
             if let Some(now) = now {
-                position.is_at(&now);
+                tell(Seen::Reached(position.is_at(&now)));
                 version = now;
             }
         }

@@ -1,6 +1,9 @@
 //! What is followed, kept in an index, and what has to be looked at then.
 
-use super::follow::{Position, Seen, Source, follow};
+use super::{
+    follow::{Position, Seen, Source, follow},
+    kept::Progress,
+};
 use futures::{StreamExt, stream::FuturesUnordered};
 use std::{
     collections::BTreeSet,
@@ -20,8 +23,8 @@ pub trait Index {
     /// Whether every kind has been listed once.
     fn is_complete(&self) -> bool;
 
-    /// A list begins.
-    fn restart(&mut self, what: Self::Followed);
+    /// Where what is known of a kind is kept.
+    fn kept(&mut self, what: Self::Followed) -> &mut dyn Progress;
 
     /// A list has ended: what it did not name is gone.
     fn listed(&mut self, what: Self::Followed) -> Vec<Self::Task>;
@@ -130,9 +133,10 @@ impl<I: Index> Keeper<'_, I> {
             let mut index = self.cache.index();
             let tasks = match seen {
                 Seen::Restarted => {
-                    index.restart(what);
+                    index.kept(what).restart();
                     Vec::new()
                 }
+                Seen::Reached(version) => return index.kept(what).reached(version),
                 Seen::Applied(object) => learn(&mut index, object),
                 Seen::Deleted(object) => forget(&mut index, object),
                 Seen::Listed => index.listed(what),

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::runtime::{
     keep,
-    kept::{is_older, number},
+    kept::{Progress, number},
 };
 use allotment_api::{
     gardener::{CredentialsBinding, OperationState, SecretBinding, Shoot, ShootStatus},
@@ -48,13 +48,13 @@ impl keep::Index for Index {
         secrets && bindings && self.shoots.is_listed() && self.requests.is_listed()
     }
 
-    fn restart(&mut self, what: Followed) {
+    fn kept(&mut self, what: Followed) -> &mut dyn Progress {
         match what {
-            Followed::CredentialsBindings => self.credentials_bindings.restart(),
-            Followed::SecretBindings => self.secret_bindings.restart(),
-            Followed::Secrets => self.secrets.restart(),
-            Followed::Shoots => self.shoots.restart(),
-            Followed::Requests => self.requests.restart(),
+            Followed::CredentialsBindings => &mut self.credentials_bindings,
+            Followed::SecretBindings => &mut self.secret_bindings,
+            Followed::Secrets => &mut self.secrets,
+            Followed::Shoots => &mut self.shoots,
+            Followed::Requests => &mut self.requests,
         }
     }
 
@@ -171,7 +171,7 @@ impl Index {
     /// A request is there.
     pub fn learn_request(&mut self, request: SubscriptionRequest) -> Vec<Task> {
         let name = RequestName::of(&request);
-        if self.requests.current(&name).is_some_and(|known| is_older(&request.metadata, &known.metadata)) {
+        if self.requests.is_past(&name, &request.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         self.request_names.insert(RequestUid::new(request.uid().unwrap_or_default()), name.clone());

@@ -291,7 +291,7 @@ async fn all<K>(
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
-    index.restart(what);
+    index.kept(what).restart();
     let mut params = ListParams::default().limit(PAGE);
     loop {
         let page: ObjectList<K> = call(|| format!("list {}", K::plural(&())), api.list(&params)).await?;

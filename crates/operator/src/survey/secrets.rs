@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Learns every Secret of a namespace that could be in the pool.
 pub(super) async fn learn(index: &mut Index, api: Api<Secret>) -> Result<(), SurveyError> {
-    index.restart(Followed::Secrets);
+    index.kept(Followed::Secrets).restart();
     for metadata in list(&api).await? {
         // Without the label of the pool it is some other Secret.
         if index.is_in_the_pool(&metadata) {

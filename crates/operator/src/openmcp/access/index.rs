@@ -4,7 +4,7 @@ use crate::{
     openmcp::{ObjectName, refer::Referrers},
     runtime::{
         keep,
-        kept::{Kept, is_older},
+        kept::{Kept, Progress},
     },
 };
 use allotment_api::openmcp::{
@@ -70,8 +70,7 @@ impl Index {
     pub(in crate::openmcp) fn learn_request(&mut self, mut request: AccessRequest) -> Vec<ObjectName> {
         request.metadata.managed_fields = None;
         let name = ObjectName::of(&request.metadata);
-        let known = self.requests.current(&name);
-        if known.is_some_and(|known| is_older(&request.metadata, &known.metadata)) {
+        if self.requests.is_past(&name, &request.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         self.unlink(&name);
@@ -98,11 +97,10 @@ impl Index {
     pub(in crate::openmcp) fn learn_cluster(&mut self, cluster: Cluster) -> Vec<ObjectName> {
         let name = ObjectName::of(&cluster.metadata);
         let pruned = pruned(cluster);
-        let known = self.clusters.current(&name);
-        if known.is_some_and(|known| is_older(&pruned.metadata, &known.metadata)) {
+        if self.clusters.is_past(&name, &pruned.metadata, |known| &known.metadata) {
             return Vec::new();
         }
-        let is_same = known.is_some_and(|known| {
+        let is_same = self.clusters.current(&name).is_some_and(|known| {
             known.metadata.uid == pruned.metadata.uid
                 && known.spec.profile == pruned.spec.profile
                 && known.status == pruned.status
@@ -121,10 +119,10 @@ impl Index {
         let owner =
             secret.metadata.owner_references.iter().flatten().find(|owner| owner.kind == "AccessRequest");
         let Some(owner) = owner else { return Vec::new() };
-        let before = self.secrets.current(&name);
-        if before.is_some_and(|before| is_older(&secret.metadata, &before.metadata)) {
+        if self.secrets.is_past(&name, &secret.metadata, |known| &known.metadata) {
             return Vec::new();
         }
+        let before = self.secrets.current(&name);
         let request = ObjectName { namespace: name.namespace.clone(), name: owner.name.clone() };
         let known = KnownSecret {
             owner: owner.uid.clone(),
@@ -162,11 +160,11 @@ impl keep::Index for Index {
         self.requests.is_listed() && self.clusters.is_listed() && self.secrets.is_listed()
     }
 
-    fn restart(&mut self, what: Followed) {
+    fn kept(&mut self, what: Followed) -> &mut dyn Progress {
         match what {
-            Followed::Requests => self.requests.restart(),
-            Followed::Clusters => self.clusters.restart(),
-            Followed::Secrets => self.secrets.restart(),
+            Followed::Requests => &mut self.requests,
+            Followed::Clusters => &mut self.clusters,
+            Followed::Secrets => &mut self.secrets,
         }
     }
 

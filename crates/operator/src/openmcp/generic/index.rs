@@ -4,7 +4,7 @@ use crate::{
     openmcp::{ObjectName, refer::Referrers},
     runtime::{
         keep,
-        kept::{Kept, is_older},
+        kept::{Kept, Progress},
     },
 };
 use allotment_api::openmcp::{AccessRequest, Cluster, ClusterProfile, ClusterRequest, ObjectReference};
@@ -79,8 +79,7 @@ impl Index {
     pub(in crate::openmcp) fn learn_request(&mut self, mut request: AccessRequest) -> Vec<ObjectName> {
         request.metadata.managed_fields = None;
         let name = ObjectName::of(&request.metadata);
-        let known = self.requests.current(&name);
-        if known.is_some_and(|known| is_older(&request.metadata, &known.metadata)) {
+        if self.requests.is_past(&name, &request.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         self.unlink_request(&name);
@@ -204,12 +203,12 @@ impl keep::Index for Index {
             && self.profiles.is_listed()
     }
 
-    fn restart(&mut self, what: Followed) {
+    fn kept(&mut self, what: Followed) -> &mut dyn Progress {
         match what {
-            Followed::Requests => self.requests.restart(),
-            Followed::ClusterRequests => self.cluster_requests.restart(),
-            Followed::Clusters => self.clusters.restart(),
-            Followed::Profiles => self.profiles.restart(),
+            Followed::Requests => &mut self.requests,
+            Followed::ClusterRequests => &mut self.cluster_requests,
+            Followed::Clusters => &mut self.clusters,
+            Followed::Profiles => &mut self.profiles,
         }
     }
 
@@ -291,13 +290,13 @@ mod tests {
         let scene = index.scene(&here("by-request")).unwrap();
         assert!(scene.cluster_request.is_some() && scene.cluster.is_some() && scene.profile.is_some());
         // What a new list does not name is gone, and that is told too.
-        index.restart(Followed::Profiles);
+        index.kept(Followed::Profiles).restart();
         assert_eq!(index.listed(Followed::Profiles), both);
-        index.restart(Followed::Clusters);
+        index.kept(Followed::Clusters).restart();
         assert_eq!(index.listed(Followed::Clusters), both);
-        index.restart(Followed::ClusterRequests);
+        index.kept(Followed::ClusterRequests).restart();
         assert_eq!(index.listed(Followed::ClusterRequests), [here("by-request")]);
-        index.restart(Followed::Requests);
+        index.kept(Followed::Requests).restart();
         assert!(index.listed(Followed::Requests).is_empty());
         assert!(index.scene(&here("by-request")).is_none());
     }

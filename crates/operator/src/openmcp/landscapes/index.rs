@@ -5,7 +5,7 @@ use crate::{
     openmcp::{Instance, ObjectName},
     runtime::{
         keep,
-        kept::{Kept, is_older},
+        kept::{Kept, Progress},
     },
     target::Targets,
 };
@@ -184,8 +184,7 @@ impl Index {
     pub(super) fn learn_landscape(&mut self, mut landscape: Landscape) -> Vec<Task> {
         landscape.metadata.managed_fields = None;
         let name = landscape.name_any();
-        let known = self.landscapes.current(&name);
-        if known.is_some_and(|known| is_older(&landscape.metadata, &known.metadata)) {
+        if self.landscapes.is_past(&name, &landscape.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         let before = self.landscapes.insert(name.clone(), Arc::new(landscape.clone()));
@@ -209,7 +208,7 @@ impl Index {
     pub(super) fn learn_config(&mut self, mut config: ProviderConfig) -> Vec<Task> {
         config.metadata.managed_fields = None;
         let name = config.name_any();
-        if self.configs.current(&name).is_some_and(|known| is_older(&config.metadata, &known.metadata)) {
+        if self.configs.is_past(&name, &config.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         let before = self.configs.insert(name, Arc::new(config.clone()));
@@ -244,7 +243,7 @@ impl Index {
     pub(super) fn learn_profile(&mut self, mut profile: ClusterProfile) -> Vec<Task> {
         profile.metadata.managed_fields = None;
         let name = profile.name_any();
-        if self.profiles.current(&name).is_some_and(|known| is_older(&profile.metadata, &known.metadata)) {
+        if self.profiles.is_past(&name, &profile.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         let before = self.profiles.insert(name, Arc::new(profile.clone()));
@@ -268,11 +267,11 @@ impl keep::Index for Index {
         self.is_listed() && names.all(|name| self.logins.contains_key(name) || !self.concerns(name))
     }
 
-    fn restart(&mut self, what: Followed) {
+    fn kept(&mut self, what: Followed) -> &mut dyn Progress {
         match what {
-            Followed::Landscapes => self.landscapes.restart(),
-            Followed::Configs => self.configs.restart(),
-            Followed::Profiles => self.profiles.restart(),
+            Followed::Landscapes => &mut self.landscapes,
+            Followed::Configs => &mut self.configs,
+            Followed::Profiles => &mut self.profiles,
         }
     }
 

@@ -98,6 +98,7 @@ impl Inner {
                         }
                         Seen::Deleted(gone) => self.learn_cloud(&key, gone.name_any(), None),
                         Seen::Listed => self.clouds_listed(&key),
+                        Seen::Reached(_) => (),
                         Seen::Unreadable(name, why) => unreadable(&name, &why),
                     })
                     .await;
@@ -117,6 +118,7 @@ impl Inner {
                         }
                         Seen::Deleted(gone) => self.learn_cloud(&key, gone.name_any(), None),
                         Seen::Listed => self.clouds_listed(&key),
+                        Seen::Reached(_) => (),
                         Seen::Unreadable(name, why) => unreadable(&name, &why),
                     })
                     .await;
@@ -148,6 +150,7 @@ impl Inner {
                 Seen::Applied(shoot) => index.learn_shoot(&place, shoot).into_iter().collect(),
                 Seen::Deleted(gone) => index.forget_shoot(&place, &gone.name_any()).into_iter().collect(),
                 Seen::Listed => index.shoots_listed(&place),
+                Seen::Reached(version) => return index.shoots_reached(&place, version),
                 Seen::Unreadable(name, why) => {
                     unreadable(&name, &why);
                     Vec::new()

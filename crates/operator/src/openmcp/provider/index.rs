@@ -4,7 +4,7 @@ use crate::{
     openmcp::{ObjectName, refer::Referrers},
     runtime::{
         keep,
-        kept::{Kept, is_older},
+        kept::{Kept, Progress},
     },
 };
 use allotment_api::{
@@ -114,7 +114,7 @@ impl Index {
     pub(in crate::openmcp) fn learn_cluster(&mut self, mut cluster: Cluster) -> Vec<News> {
         cluster.metadata.managed_fields = None;
         let name = ObjectName::of(&cluster.metadata);
-        if self.clusters.current(&name).is_some_and(|known| is_older(&cluster.metadata, &known.metadata)) {
+        if self.clusters.is_past(&name, &cluster.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         let cluster = Arc::new(cluster);
@@ -135,8 +135,7 @@ impl Index {
     pub(super) fn learn_cluster_config(&mut self, mut config: ClusterConfig) -> Vec<News> {
         config.metadata.managed_fields = None;
         let name = ObjectName::of(&config.metadata);
-        let known = self.cluster_configs.current(&name);
-        if known.is_some_and(|known| is_older(&config.metadata, &known.metadata)) {
+        if self.cluster_configs.is_past(&name, &config.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         self.cluster_configs.insert(name.clone(), Arc::new(config));
@@ -152,6 +151,10 @@ impl Index {
         self.shoots.entry(place.clone()).or_default().restart();
     }
 
+    pub(super) fn shoots_reached(&mut self, place: &PlaceName, version: u64) {
+        self.shoots.entry(place.clone()).or_default().reached(version);
+    }
+
     pub(in crate::openmcp) fn learn_shoot(
         &mut self,
         place: &PlaceName,
@@ -160,7 +163,7 @@ impl Index {
         shoot.metadata.managed_fields = None;
         let (name, cluster) = (shoot.name_any(), self.cluster_of(&shoot));
         let kept = self.shoots.entry(place.clone()).or_default();
-        if kept.current(&name).is_some_and(|known| is_older(&shoot.metadata, &known.metadata)) {
+        if kept.is_past(&name, &shoot.metadata, |known| &known.metadata) {
             return None;
         }
         kept.insert(name, Arc::new(shoot));
@@ -265,10 +268,10 @@ impl keep::Index for Index {
         self.clusters.is_listed() && self.cluster_configs.is_listed()
     }
 
-    fn restart(&mut self, what: Followed) {
+    fn kept(&mut self, what: Followed) -> &mut dyn Progress {
         match what {
-            Followed::Clusters => self.clusters.restart(),
-            Followed::ClusterConfigs => self.cluster_configs.restart(),
+            Followed::Clusters => &mut self.clusters,
+            Followed::ClusterConfigs => &mut self.cluster_configs,
         }
     }
 

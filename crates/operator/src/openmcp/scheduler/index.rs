@@ -4,7 +4,7 @@ use crate::{
     openmcp::{ObjectName, refer::Referrers},
     runtime::{
         keep,
-        kept::{Kept, is_older, number},
+        kept::{Kept, Progress, number},
     },
 };
 use allotment_api::openmcp::{Cluster, ClusterRequest, names::RequestPhase};
@@ -47,8 +47,7 @@ impl Index {
     pub(super) fn learn_request(&mut self, mut request: ClusterRequest) -> Vec<ObjectName> {
         request.metadata.managed_fields = None;
         let name = ObjectName::of(&request.metadata);
-        let known = self.requests.current(&name);
-        if known.is_some_and(|known| is_older(&request.metadata, &known.metadata)) {
+        if self.requests.is_past(&name, &request.metadata, |known| &known.metadata) {
             return Vec::new();
         }
         self.unlink(&name);
@@ -84,7 +83,8 @@ impl Index {
         let new = Candidate::of(cluster);
         let known = self.clusters.current(&name);
         let version = |candidate: &Candidate| number(Some(&candidate.resource_version));
-        if known.is_some_and(|known| known.uid == new.uid && version(&new) < version(known)) {
+        let is_older = |known: &Arc<Candidate>| known.uid == new.uid && version(&new) < version(known);
+        if self.clusters.is_told(version(&new)) || known.is_some_and(is_older) {
             return Vec::new();
         }
         let is_same = known.is_some_and(|known| {
@@ -119,10 +119,10 @@ impl keep::Index for Index {
         self.requests.is_listed() && self.clusters.is_listed()
     }
 
-    fn restart(&mut self, what: Followed) {
+    fn kept(&mut self, what: Followed) -> &mut dyn Progress {
         match what {
-            Followed::Requests => self.requests.restart(),
-            Followed::Clusters => self.clusters.restart(),
+            Followed::Requests => &mut self.requests,
+            Followed::Clusters => &mut self.clusters,
         }
     }
 
