@@ -60,16 +60,13 @@ impl<K: Ord + Clone, V> Kept<K, V> {
     /// Whether an object has become something else by now. What we wrote ourselves is learned from the answer, which may come
     /// after the follower has told of that, and of what came next: that somebody deleted it. And what the follower tells may be
     /// from before what we wrote.
-    pub fn is_past(&self, key: &K, new: &ObjectMeta, metadata: impl Fn(&V) -> &ObjectMeta) -> bool {
-        let version = number(new.resource_version.as_deref());
-        let known = self.current(key).map(metadata).filter(|known| known.uid == new.uid);
-        self.is_told(version)
-            || known.is_some_and(|known| version < number(known.resource_version.as_deref()))
-    }
-
-    /// Whether the follower has told of this version already.
-    pub fn is_told(&self, version: u64) -> bool {
-        (1..=self.seen).contains(&version)
+    pub fn is_past<'a, M: Into<Mark<'a>>>(&'a self, key: &K, new: M, mark: impl Fn(&'a V) -> M) -> bool {
+        let (new, known) = (new.into(), self.current(key).map(|known| mark(known).into()));
+        match known {
+            // Who takes off the last finalizer is answered with the version before.
+            Some(known) if known.uid == new.uid => new.version < known.version,
+            _ => (1..=self.seen).contains(&new.version),
+        }
     }
 
     /// Keeps a value, and returns the one that it replaces.
@@ -100,6 +97,21 @@ impl<K: Ord + Clone, V> Kept<K, V> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
+    }
+}
+
+/// Which object, and at which version.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark<'a> {
+    /// Its UID.
+    pub uid: Option<&'a str>,
+    /// Its version.
+    pub version: u64,
+}
+
+impl<'a> From<&'a ObjectMeta> for Mark<'a> {
+    fn from(metadata: &'a ObjectMeta) -> Self {
+        Self { uid: metadata.uid.as_deref(), version: number(metadata.resource_version.as_deref()) }
     }
 }
 
@@ -134,7 +146,9 @@ mod tests {
     #[test]
     fn an_answer_that_comes_late_brings_nothing_back() {
         let mut kept: Kept<&str, ObjectMeta> = Kept::default();
-        let is_past = |kept: &Kept<_, _>, uid, version| kept.is_past(&"a", &object(uid, version), |it| it);
+        fn is_past(kept: &Kept<&str, ObjectMeta>, uid: &str, version: u64) -> bool {
+            kept.is_past(&"a", &object(uid, version), |known| known)
+        }
         kept.restart();
         assert!(!is_past(&kept, "one", 3), "a list may name anything");
         kept.insert("a", object("one", 3));
@@ -143,6 +157,8 @@ mod tests {
         assert!(!is_past(&kept, "one", 7));
         kept.insert("a", object("one", 7));
         assert!(is_past(&kept, "one", 6), "the follower tells of what was before our write");
+        kept.reached(7);
+        assert!(!is_past(&kept, "one", 7), "who takes off the last finalizer gets this answer");
         kept.remove(&"a");
         kept.reached(8);
         assert!(is_past(&kept, "one", 7));

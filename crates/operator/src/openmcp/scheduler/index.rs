@@ -4,7 +4,7 @@ use crate::{
     openmcp::{ObjectName, refer::Referrers},
     runtime::{
         keep,
-        kept::{Kept, Progress, number},
+        kept::{Kept, Mark, Progress, number},
     },
 };
 use allotment_api::openmcp::{Cluster, ClusterRequest, names::RequestPhase};
@@ -81,13 +81,10 @@ impl Index {
     pub(super) fn learn_cluster(&mut self, cluster: &Cluster) -> Vec<ObjectName> {
         let name = ObjectName::of(&cluster.metadata);
         let new = Candidate::of(cluster);
-        let known = self.clusters.current(&name);
-        let version = |candidate: &Candidate| number(Some(&candidate.resource_version));
-        let is_older = |known: &Arc<Candidate>| known.uid == new.uid && version(&new) < version(known);
-        if self.clusters.is_told(version(&new)) || known.is_some_and(is_older) {
+        if self.clusters.is_past(&name, mark(&new), |known| mark(known)) {
             return Vec::new();
         }
-        let is_same = known.is_some_and(|known| {
+        let is_same = self.clusters.current(&name).is_some_and(|known| {
             Candidate { resource_version: new.resource_version.clone(), ..(**known).clone() } == new
         });
         let mut concerned = if is_same { BTreeSet::new() } else { self.concerned(&name) };
@@ -109,6 +106,10 @@ impl Index {
     fn concerned(&self, name: &ObjectName) -> BTreeSet<ObjectName> {
         self.by_cluster.to(name).chain(&self.waiting).cloned().collect()
     }
+}
+
+fn mark(candidate: &Candidate) -> Mark<'_> {
+    Mark { uid: Some(&candidate.uid), version: number(Some(&candidate.resource_version)) }
 }
 
 impl keep::Index for Index {
