@@ -124,6 +124,12 @@ pub enum Violation {
     Leaked(AccountName, Holding),
     /// At rest: a request waits, though there is an account for it.
     CouldBeServed(RequestUid, AccountName),
+    /// A credential is where it can be read.
+    Told(String),
+    /// What a request for access has is not what it should have.
+    Access(String),
+    /// At rest: something was written, or it never comes to rest.
+    Restless(String),
     /// Something about a Cluster or its Shoot.
     Cluster(Wrong),
     /// Something about a provider of openMCP.

@@ -59,6 +59,8 @@ pub(super) fn more(violation: &Violation, formatter: &mut fmt::Formatter<'_>) ->
             write!(formatter, "request {request} was put into account {account}, which is in quarantine")
         }
         V::Untold(what) => write!(formatter, "the history does not lead to what the ledger says: {what}"),
+        V::Told(what) | V::Access(what) => formatter.write_str(what),
+        V::Restless(why) => write!(formatter, "there is no rest: {why}"),
         _ => at_rest(violation, formatter),
     }
 }

@@ -82,12 +82,12 @@ impl World {
             .iter()
             .any(|condition| condition.type_ == "Revoked" && condition.status == ConditionStatus::True);
         let valid = self.valid_tokens(&uid);
-        let untold = |what: &str| Violation::Untold(format!("{name} {what}"));
+        let found = |what: &str| Violation::Access(format!("{name} {what}"));
         let mut wrong = Vec::new();
         if says_revoked && !valid.is_empty() {
-            wrong.push(untold("is called revoked, and a token of it is valid"));
+            wrong.push(found("is called revoked, and a token of it is valid"));
         } else if valid.iter().any(|given| is_let_go(&given)) {
-            wrong.push(untold("has let go of a token that is valid"));
+            wrong.push(found("has let go of a token that is valid"));
         }
         wrong
     }
@@ -119,7 +119,7 @@ impl World {
             self.published(request).is_some_and(|(token, at)| at == shoot && !self.is_good(&token, shoot))
         });
         let wrong = refused.map(|request| format!("what {} publishes is refused", request.name_any()));
-        self.found(wrong.map(Violation::Untold).collect());
+        self.found(wrong.map(Violation::Access).collect());
     }
 
     /// Whether a Shoot believes a token that is good no more.
@@ -183,7 +183,7 @@ impl World {
                 format!("a token of request {uid}, which has nothing, is valid in Shoot {}", given.shoot)
             }));
         }
-        wrong.into_iter().map(Violation::Untold).collect()
+        wrong.into_iter().map(Violation::Access).collect()
     }
 
     /// Why a request is not done.

@@ -135,7 +135,7 @@ impl Eyes {
         for entry in history.into_iter().filter(|entry| entry.id > last) {
             self.entry = entry.id;
             if entry.because.contains(CREDENTIAL) {
-                violations.push(Violation::Untold("a credential is in the history".to_owned()));
+                violations.push(Violation::Told("a credential is in the history".to_owned()));
             }
             let event = entry.event.as_str().to_owned();
             self.trail.add(&Happened { event, account: entry.account, request: entry.request_uid });

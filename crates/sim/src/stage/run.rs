@@ -191,8 +191,8 @@ async fn comes_to_rest(world: &World, people: &mut People, cast: &RefCell<[Repli
         }
         if now > end {
             let why = if violations.is_empty() {
-                vec![Violation::Untold(format!(
-                    "no rest: awake {awake}, people busy {}, wrote {activity:?}",
+                vec![Violation::Restless(format!(
+                    "awake {awake}, people busy {}, wrote {activity:?}",
                     people.busy
                 ))]
             } else {
@@ -218,7 +218,7 @@ async fn stays_at_rest(world: &World, people: &mut People, cast: &RefCell<[Repli
     if before != after {
         let servers = after.0 - before.0;
         let why = format!("a resync wrote {servers} times to servers, {} to the ledger", after.1 - before.1);
-        world.found(vec![Violation::Untold(why)]);
+        world.found(vec![Violation::Restless(why)]);
     }
     let violations = at_rest(world);
     world.found(violations);

@@ -106,7 +106,7 @@ impl Wire {
         let (harm, latency) = world.begin(replica, call.operation, state, kind);
         world.tried(call.operation, state, harm);
         if call.is_write() && String::from_utf8_lossy(request.body()).contains(CREDENTIAL) {
-            world.found(vec![Violation::Untold(format!("a credential is sent to {}", call.path))]);
+            world.found(vec![Violation::Told(format!("a credential is sent to {}", call.path))]);
         }
         if harm == Some(Harm::CrashBefore) {
             sleep(Duration::from_millis(latency)).await;
