@@ -185,7 +185,18 @@ pub(super) fn hold_back(view: &View<'_>, status: &mut ClusterStatus) {
 }
 
 /// Says in the one condition that everybody reads that nothing is done.
-pub(super) fn note_pause(status: &mut ClusterStatus) {
+pub(super) fn note_pause(view: &View<'_>, status: &mut ClusterStatus) {
+    // It was paused before anybody had said anything.
+    if status.phase.is_none() {
+        let phase = match view.cluster.metadata.deletion_timestamp {
+            None => ClusterPhase::Pending,
+            Some(_) => ClusterPhase::Deleting,
+        };
+        let generation = view.cluster.metadata.generation;
+        let mut draft = Draft { status: std::mem::take(status), generation, now: view.now };
+        draft.not_yet(phase, phase.as_str(), "nothing was done yet");
+        *status = draft.status;
+    }
     let type_ = ClusterCondition::ClusterProvisioned.as_str();
     let condition = status.conditions.iter_mut().find(|condition| condition.type_ == type_);
     if let Some(condition) = condition

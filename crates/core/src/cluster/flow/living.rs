@@ -35,12 +35,8 @@ const AFTER_STRANGER: Duration = Duration::from_mins(5);
 const AFTER_FAILED_LOOK: Duration = Duration::from_mins(1);
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
-    let mut draft = Draft::new(view);
+    let draft = Draft::new(view);
     if !is_held(view.cluster) {
-        // To be seen if it is paused from the beginning.
-        if draft.status.phase.is_none() {
-            draft.not_yet(ClusterPhase::Pending, "Pending", "nothing was done yet");
-        }
         return rest(draft).step(Step::Hold);
     }
     match whose(view) {

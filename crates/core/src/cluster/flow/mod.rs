@@ -166,7 +166,7 @@ pub fn decide(view: &View<'_>) -> Decision {
             draft::hold_back(view, &mut decision.status);
         }
         decision.step = Step::Rest;
-        draft::note_pause(&mut decision.status);
+        draft::note_pause(view, &mut decision.status);
     }
     decision
 }

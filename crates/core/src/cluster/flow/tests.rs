@@ -486,6 +486,19 @@ fn a_paused_cluster_is_left_alone() {
     assert!(matches!(world.decide().step, Step::Update(_)));
 }
 
+/// The account came at once, and the pause before anything was said.
+#[test]
+fn a_pause_says_how_far_it_is() {
+    let mut world = World::bound();
+    world.annotate(annotation::PAUSE, "true");
+    let status = world.rest();
+    assert_eq!(status.phase, Some(ClusterPhase::Pending));
+    assert_eq!(provisioned(&status), (ConditionStatus::False, "Pending"));
+    world.cluster["status"] = Value::Null;
+    world.delete();
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Deleting));
+}
+
 /// The Shoot was written, and the status not yet, when the pause began.
 #[test]
 fn a_pause_says_ready_of_the_generation_that_the_shoot_is_like() {
