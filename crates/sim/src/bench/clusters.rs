@@ -61,6 +61,9 @@ const FEWEST_CALLS: f64 = 9.0;
 
 const CONCURRENCY: usize = 16;
 
+/// How long what is on its way may take to arrive.
+const SETTLED: Duration = Duration::from_secs(1);
+
 pub(super) async fn measure(progress: &impl Fn(&str)) -> Outcome<Vec<Measure>> {
     let mut measures = Vec::new();
     for count in SIZES {
@@ -178,22 +181,24 @@ impl Field {
 
     async fn measure(&self, count: u32) -> Outcome<Vec<Measure>> {
         let tally = Arc::new(Tally::default());
-        let (_, task) = self.start(&tally)?;
+        let (operator, task) = self.start(&tally)?;
         let started = Instant::now();
         self.ready(count).await?;
         let seconds = started.elapsed().as_secs_f64();
         let (calls, bytes) = tally.per(count);
+        // What Gardener says after a Cluster is ready is still to be written down.
+        until_idle(&operator).await;
+        tokio::time::sleep(SETTLED).await;
+        until_idle(&operator).await;
         task.abort();
         // The same again, with nothing to do.
         tally.reset();
         let (operator, task) = self.start(&tally)?;
         let started = Instant::now();
-        while !operator.is_complete() || !operator.is_idle_until(tokio::time::Instant::now()) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        until_idle(&operator).await;
         let restart = started.elapsed().as_secs_f64();
         // What a look would have done late.
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::time::sleep(SETTLED).await;
         task.abort();
         let of = |what: &str| format!("{what}, {count} Clusters");
         Ok(vec![
@@ -204,6 +209,12 @@ impl Field {
             Measure::new(of("calls of a restart with nothing to do"), tally.calls() as f64, "calls"),
             Measure::new(of("writes of a restart with nothing to do"), tally.writes() as f64, "calls"),
         ])
+    }
+}
+
+async fn until_idle(operator: &cluster::Operator) {
+    while !operator.is_complete() || !operator.is_idle_until(tokio::time::Instant::now()) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
