@@ -153,12 +153,12 @@ mod tests {
         assert!(!is_past(&kept, "one", 3), "a list may name anything");
         kept.insert("a", object("one", 3));
         kept.reached(5);
-        // Somebody deleted it, and the follower said so before the answer to our write came.
-        assert!(!is_past(&kept, "one", 7));
+        assert!(!is_past(&kept, "one", 7), "we wrote it, and the follower has not come that far");
         kept.insert("a", object("one", 7));
         assert!(is_past(&kept, "one", 6), "the follower tells of what was before our write");
         kept.reached(7);
         assert!(!is_past(&kept, "one", 7), "who takes off the last finalizer gets this answer");
+        // Somebody deleted it, and the follower said so before the answer to our write came.
         kept.remove(&"a");
         kept.reached(8);
         assert!(is_past(&kept, "one", 7));

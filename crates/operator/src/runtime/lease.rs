@@ -59,6 +59,8 @@ impl Candidate {
     /// Leads whenever it can: starts `term` when it has become the leader, drops it when it no longer is. Ends when a term
     /// ends by itself; the Lease is then given up, so that the next leader need not wait.
     pub async fn lead<F: Future<Output = ()>>(&self, mut term: impl FnMut() -> F) {
+        // Whoever was dropped while leading, and begins again, does not lead yet.
+        self.leading.send_if_modified(std::mem::take);
         loop {
             let mut observed = self.acquire().await;
             tracing::info!(lease = %self.name, identity = %self.identity, "leading");

@@ -8,7 +8,6 @@ pub mod follow;
 pub mod keep;
 pub mod kept;
 pub mod lease;
-pub mod lifetime;
 pub mod looks;
 pub mod queue;
 pub mod work;

@@ -120,7 +120,7 @@ pub(super) struct Inner {
     queue: Queue<Task>,
     /// Why nothing is handed out, if nothing is.
     halted: watch::Sender<Option<String>>,
-    pub(super) leadership: Leadership,
+    leadership: Leadership,
     /// Somebody else has raised the epoch in the ledger: this term is over, whatever the Lease says.
     pub(super) outdated: watch::Sender<bool>,
 }
