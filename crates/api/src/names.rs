@@ -68,6 +68,10 @@ pub mod annotation {
     pub const PAUSE: &str = "allotment.dev/pause";
     /// On a Cluster whose Shoot is missing: make a new one.
     pub const RECREATE_SHOOT: &str = "allotment.dev/recreate-shoot";
+    /// On a protected Cluster that is being deleted, with the Cluster's UID: delete it with its Shoot.
+    pub const CONFIRM_DELETION: &str = "allotment.dev/confirm-deletion";
+    /// On a protected Cluster that is being deleted, with the Shoot's UID: remove the Cluster and keep its Shoot and account.
+    pub const RELEASE_SHOOT: &str = "allotment.dev/release-shoot";
     /// On a KubeconfigRequest: publish a new token, then end the old one.
     pub const ROTATE: &str = "operator.kyma-project.io/rotate";
     /// On a KubeconfigRequest: end every token and take the grant away.

@@ -3,8 +3,9 @@
 use allotment_api::crds;
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-/// The chart installs what tenants write. The openMCP kinds come with openMCP and with `allotment openmcp init`.
-const IN_THE_CHART: [&str; 2] = ["operator.kyma-project.io", "control-plane.kyma-project.io"];
+/// The chart installs what tenants and the platform write. The openMCP kinds come with openMCP and with `allotment openmcp init`.
+const IN_THE_CHART: [&str; 3] =
+    ["operator.kyma-project.io", "control-plane.kyma-project.io", allotment_api::allotment::GROUP];
 
 #[test]
 fn copies_are_up_to_date() {

@@ -10,6 +10,7 @@
 //! | [`openmcp`] | the ClusterProvider contract: profiles, responsibility, scheduling |
 //! | [`pool`] | which account a request gets, and what becomes of accounts |
 //! | [`rules`] | which pool a request goes to: the rule language |
+//! | [`tenancy`] | which tenants a namespace may name |
 
 pub mod access;
 pub mod check;
@@ -19,3 +20,4 @@ pub mod label;
 pub mod openmcp;
 pub mod pool;
 pub mod rules;
+pub mod tenancy;

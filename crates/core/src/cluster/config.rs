@@ -18,8 +18,23 @@ pub struct Clusters {
     pub providers: BTreeMap<Provider, ProviderDefaults>,
     /// What all Shoots begin with.
     pub defaults: Defaults,
+    /// Objects of the garden's project that tenants' templates may refer to, by name.
+    pub references: Vec<AllowedReference>,
     /// How fast a changed configuration is rolled out.
     pub rollout: Rollout,
+}
+
+/// An object of the garden's project that templates may refer to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AllowedReference {
+    /// Its kind: `Secret`, `ConfigMap`, `WorkloadIdentity`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The namespaces whose Clusters may refer to it; all of them where it is not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespaces: Option<Vec<String>>,
 }
 
 impl Clusters {
@@ -140,6 +155,8 @@ pub struct Defaults {
     pub ssh_access: bool,
     /// What extensions want to know, by their type.
     pub extensions: BTreeMap<String, Value>,
+    /// Whether Clusters that do not say so themselves are protected from being deleted by accident.
+    pub deletion_protection: bool,
 }
 
 impl Default for Defaults {
@@ -151,6 +168,7 @@ impl Default for Defaults {
             eu_access: vec!["cf-eu11".to_owned(), "cf-ch20".to_owned()],
             ssh_access: false,
             extensions: BTreeMap::new(),
+            deletion_protection: false,
         }
     }
 }

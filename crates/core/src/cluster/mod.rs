@@ -49,8 +49,8 @@ mod zones;
 
 pub use authentication::{Authentication, KEY as AUTHENTICATION_KEY};
 pub use config::{
-    CloudProfileKind, Clusters, DefaultImage, DefaultMaintenance, DefaultVolume, Defaults, ProviderDefaults,
-    Rollout,
+    AllowedReference, CloudProfileKind, Clusters, DefaultImage, DefaultMaintenance, DefaultVolume, Defaults,
+    ProviderDefaults, Rollout,
 };
 pub use difference::{Difference, differences};
 pub use facts::{Stage, stage_of};

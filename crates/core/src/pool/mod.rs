@@ -29,4 +29,4 @@ pub use names::{AccountName, Epoch, RequestUid, Tenant};
 pub use queue::{Waiting, ahead_of, in_turns};
 pub use status::Progress;
 pub use step::{REFUSED, Row, Shoots, Step, View, account_step};
-pub use wanted::{Denial, Wanted, wanted};
+pub use wanted::{Denial, Wanted, tenant_of, wanted};

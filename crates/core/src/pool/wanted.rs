@@ -62,7 +62,8 @@ pub fn wanted(spec: &SubscriptionRequestSpec, rules: &RuleSet) -> Result<Wanted,
     }
 }
 
-fn tenant_of(selector: &str) -> Option<Tenant> {
+/// The tenant that a selector names; none for a shared account.
+pub fn tenant_of(selector: &str) -> Option<Tenant> {
     if selector == SHARED {
         return None;
     }

@@ -8,7 +8,10 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
-pub use sections::{Config, Controller, Controllers, Gardener, Hap, LedgerAddress, Plan, Server};
+pub use sections::{
+    Byoc, Config, Controller, Controllers, CrossNamespace, Gardener, Hap, LedgerAddress, MetricsAccess,
+    Openmcp, Plan, Quota, Quotas, Server,
+};
 
 use crate::subscription::Policy;
 use allotment_api::kyma::Provider;
@@ -19,6 +22,7 @@ use allotment_core::{
         source::{Place, Source},
         yaml::{self, Node, Value as Yaml},
     },
+    tenancy::{self, Tenancy},
 };
 use serde_json::Value;
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
@@ -56,7 +60,22 @@ impl Settled {
 impl Config {
     /// What differs from another configuration and cannot be taken over by a running operator.
     pub fn needs_restart(&self, other: &Self) -> Vec<&'static str> {
-        let Self { hap, gardener, ledger, clusters, access: _, controllers, server } = self;
+        let Self {
+            hap,
+            gardener,
+            ledger,
+            clusters,
+            access: _,
+            controllers,
+            server,
+            tenancy,
+            byoc,
+            metrics,
+            quotas: _,
+            openmcp: _,
+        } = self;
+        let label =
+            |tenancy: &Option<Tenancy>| tenancy.as_ref().and_then(|it| it.watched_label().map(str::to_owned));
         let parts = [
             ("hap.bindingKind", hap.binding_kind != other.hap.binding_kind),
             ("hap.labels", hap.labels != other.hap.labels),
@@ -68,6 +87,9 @@ impl Config {
             ),
             ("controllers", *controllers != other.controllers),
             ("server", *server != other.server),
+            ("tenancy.namespaceLabel", label(tenancy) != label(&other.tenancy)),
+            ("byoc", *byoc != other.byoc),
+            ("metrics", *metrics != other.metrics),
         ];
         parts.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
@@ -112,8 +134,9 @@ pub fn schema() -> Value {
 /// Reads and checks a configuration.
 ///
 /// ```
-/// let loaded = allotment_operator::config::load("hap: {rule: [aws], enabledPlans: [aws]}\nledger: {ulr: x}\n");
-/// assert_eq!(loaded.findings[0].to_string(), "2:10: error[syntax]: unknown key `ulr`; did you mean `url`?");
+/// let text = "hap: {rule: [aws], enabledPlans: [aws]}\ntenancy: {mode: trusted}\nledger: {ulr: x}\n";
+/// let loaded = allotment_operator::config::load(text);
+/// assert_eq!(loaded.findings[0].to_string(), "3:10: error[syntax]: unknown key `ulr`; did you mean `url`?");
 /// ```
 pub fn load(text: &str) -> Loaded {
     let source = Source::new(text);
@@ -175,6 +198,19 @@ fn beyond_the_schema(root: &Node, source: &Source<'_>, rules: Option<&RuleSet>) 
         Yaml::Text(text) => Some(text.clone()),
         _ => None,
     };
+    match find(&["tenancy"]) {
+        (Some(node), _) => {
+            let faults =
+                serde_json::from_value::<Tenancy>(check::to_json(node)).map(|tenancy| tenancy.faults());
+            for (key, message) in faults.unwrap_or_default() {
+                let path = ["tenancy", key];
+                fault(find(if key.is_empty() { &path[..1] } else { &path }).1, message);
+            }
+        }
+        (None, place) => {
+            fault(place, format!("the key `tenancy` is missing: {}", tenancy::BOTH_WAYS));
+        }
+    }
     if find(&["hap"]).0.is_none() && wants_rules(find(&["controllers"]).0) {
         fault(find(&[]).1, "the key `hap` is missing: expected the rules below it".to_owned());
     }

@@ -5,7 +5,9 @@ use allotment_core::{
     access::Access,
     cluster::Clusters,
     pool::{LabelKeys, MultiAccount},
+    tenancy::Tenancy,
 };
+use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, path::PathBuf};
@@ -28,6 +30,83 @@ pub struct Config {
     pub controllers: Controllers,
     /// Health, metrics and pages.
     pub server: Server,
+    /// Which tenants a namespace may name. There is no default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenancy: Option<Tenancy>,
+    /// Where the clusters that tenants bring may be.
+    pub byoc: Byoc,
+    /// Who reads metrics.
+    pub metrics: MetricsAccess,
+    /// How much one namespace, and one tenant, may ask for.
+    pub quotas: Quotas,
+    /// The openMCP provider.
+    pub openmcp: Openmcp,
+}
+
+/// Addresses of clusters that tenants bring, by range. Private ranges are allowed; loopback, link-local, multicast and metadata
+/// addresses are not, nor are our own API servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Byoc {
+    /// Ranges that are allowed whatever else is refused, such as `127.0.0.0/8`.
+    #[schemars(with = "Vec<String>")]
+    pub allow: Vec<IpNet>,
+    /// Ranges that are refused.
+    #[schemars(with = "Vec<String>")]
+    pub deny: Vec<IpNet>,
+}
+
+/// Who reads metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct MetricsAccess {
+    /// Serve `/metrics` only to bearers of a token who may `get` the URL `/metrics`.
+    pub secure: bool,
+    /// Serve the ids of tenants and accounts though anybody may read them.
+    pub tenant_ids: bool,
+}
+
+/// How much may be asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Quotas {
+    /// By one namespace.
+    pub namespace: Quota,
+    /// By one tenant.
+    pub tenant: Quota,
+}
+
+/// The most of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Quota {
+    /// SubscriptionRequests that wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_requests: Option<u32>,
+    /// Clusters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<u32>,
+    /// KubeconfigRequests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubeconfig_requests: Option<u32>,
+}
+
+/// The openMCP provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Openmcp {
+    /// References from AccessRequests into other namespaces that are allowed.
+    pub cross_namespace: Vec<CrossNamespace>,
+}
+
+/// References that are allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CrossNamespace {
+    /// The namespace of the AccessRequest; `*` stands for any characters.
+    pub from: String,
+    /// The namespace that it may refer to.
+    pub to: String,
 }
 
 /// Which account a cluster runs in.

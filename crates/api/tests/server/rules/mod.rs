@@ -2,6 +2,7 @@
 //!
 //! The table must be complete: a rule in a CRD that has no row here fails the test, and so does a row without a rule.
 
+mod allotment;
 mod bounds;
 mod kyma;
 mod openmcp;
@@ -37,7 +38,7 @@ pub(crate) struct Row {
 pub(crate) async fn hold_for_good_and_refuse_bad(landscape: Landscape) -> Outcome {
     landscape.install_crds().await?;
     let plot = landscape.plot().await?;
-    let rows: Vec<Row> = kyma::rows().into_iter().chain(openmcp::rows()).collect();
+    let rows: Vec<Row> = kyma::rows().into_iter().chain(allotment::rows()).chain(openmcp::rows()).collect();
     assert_complete(&rows);
     for (n, row) in rows.iter().enumerate() {
         let kind = Kind::of(row.crd, &landscape.control_plane, &plot.namespace);

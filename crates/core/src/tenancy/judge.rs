@@ -1,0 +1,79 @@
+//! Whether a namespace may name the tenant that an object names.
+
+use super::NamespaceRole;
+use crate::pool::{Denial, Tenant, tenant_of};
+
+/// The tenant that an object says it is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Claim<'a> {
+    /// `subscriptionSelector`; none where the object has none.
+    pub selector: Option<&'a str>,
+    /// The label `globalaccountid`.
+    pub label: Option<&'a str>,
+}
+
+/// A claim that is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// The tenant; none where the platform names none.
+    pub tenant: Option<Tenant>,
+    /// An inconsistency that is reported and changes nothing.
+    pub note: Option<String>,
+}
+
+/// Judges a claim. The tenant is the selector's; for `shared`, and where there is no selector, it is the label's.
+pub fn judge(role: &NamespaceRole, namespace: &str, claim: &Claim<'_>) -> Result<Judged, Denial> {
+    let selected = claim.selector.and_then(tenant_of);
+    let labelled = claim.label.filter(|value| !value.is_empty()).map(Tenant::new);
+    let difference = match (&selected, &labelled) {
+        (Some(selected), Some(labelled)) if selected != labelled => Some(format!(
+            "subscriptionSelector names tenant {selected}, and the label globalaccountid names {labelled}"
+        )),
+        _ => None,
+    };
+    let named = selected.or(labelled);
+    let tenants = match role {
+        NamespaceRole::Trusted | NamespaceRole::Platform => {
+            return Ok(Judged { tenant: named, note: difference });
+        }
+        NamespaceRole::Tenants(tenants) => tenants,
+    };
+    if tenants.is_empty() {
+        let message = format!(
+            "namespace {namespace} belongs to no tenant; the platform team assigns namespaces to tenants (tenancy in the \
+             configuration)"
+        );
+        return Err(Denial { reason: "NoTenant", message });
+    }
+    if let Some(difference) = difference {
+        let message = format!("{difference}; set both to the same tenant, or remove the label");
+        return Err(Denial { reason: "TenantsDiffer", message });
+    }
+    match (named, tenants.len()) {
+        (Some(named), _) if tenants.contains(&named) => Ok(Judged { tenant: Some(named), note: None }),
+        // The tenant's name is not repeated as existing or not: it may be anybody's.
+        (Some(named), _) => Err(Denial {
+            reason: "OtherTenant",
+            message: format!(
+                "namespace {namespace} does not belong to tenant {named}; use one of its own: {}",
+                list(tenants)
+            ),
+        }),
+        (None, 1) => Ok(Judged { tenant: tenants.first().cloned(), note: None }),
+        (None, _) => Err(Denial {
+            reason: "TenantMissing",
+            message: format!(
+                "namespace {namespace} has several tenants; set the label globalaccountid to one of {}",
+                list(tenants)
+            ),
+        }),
+    }
+}
+
+fn list(tenants: &std::collections::BTreeSet<Tenant>) -> String {
+    /// Enough to recognise one's own; a status is no place for hundreds.
+    const MOST: usize = 10;
+    let shown: Vec<&str> = tenants.iter().take(MOST).map(Tenant::as_str).collect();
+    let more = tenants.len().saturating_sub(MOST);
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}
