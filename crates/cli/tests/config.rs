@@ -8,8 +8,9 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-const GOOD: &str = "hap: {rule: [aws], enabledPlans: [aws]}\nledger: {url: 'sqlite::memory:'}\n";
-const BAD: &str = "hap: {rule: [aws, gpc], enabledPlans: [aws]}\nledgr: {}\nserver: {address: here}\n";
+const GOOD: &str =
+    "hap: {rule: [aws], enabledPlans: [aws]}\nledger: {url: 'sqlite::memory:'}\ntenancy: {mode: trusted}\n";
+const BAD: &str = "hap: {rule: [aws, gpc], enabledPlans: [aws]}\nledgr: {}\nserver: {address: here}\ntenancy: {mode: trusted}\n";
 
 fn allotment(args: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_allotment"))
@@ -60,7 +61,23 @@ fn the_schema_is_one() {
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["additionalProperties"], false);
     let keys: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["access", "clusters", "controllers", "gardener", "hap", "ledger", "server"]);
+    assert_eq!(
+        keys,
+        [
+            "access",
+            "byoc",
+            "clusters",
+            "controllers",
+            "gardener",
+            "hap",
+            "ledger",
+            "metrics",
+            "openmcp",
+            "quotas",
+            "server",
+            "tenancy"
+        ]
+    );
     assert_eq!(schema["$defs"]["Server"]["properties"]["perObjectMetrics"]["default"], true);
 }
 

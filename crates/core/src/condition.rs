@@ -48,6 +48,22 @@ pub fn set(
     true
 }
 
+/// Writes a verdict where there is one, and removes the condition where there is none.
+pub fn set_or_remove(
+    conditions: &mut Vec<Condition>,
+    type_: &'static str,
+    verdict: Option<Verdict>,
+    generation: Option<i64>,
+    now: Timestamp,
+) {
+    match verdict {
+        Some(verdict) => {
+            set(conditions, verdict, generation, now);
+        }
+        None => conditions.retain(|condition| condition.type_ != type_),
+    }
+}
+
 /// Finds a condition by its type.
 pub fn find<'list>(conditions: &'list [Condition], type_: &str) -> Option<&'list Condition> {
     conditions.iter().find(|condition| condition.type_ == type_)

@@ -15,6 +15,7 @@
 //! | [`process`] | everything put together, as `allotment run` runs it |
 //! | [`server`] | health and metrics over HTTP |
 //! | [`target`] | the way into the clusters that are handed out |
+//! | [`tenancy`] | which tenants a namespace has |
 //! | [`survey`] | everything read once, for people who ask about the pool |
 
 pub mod cluster;
@@ -30,3 +31,4 @@ pub mod server;
 pub mod subscription;
 pub mod survey;
 pub mod target;
+pub mod tenancy;

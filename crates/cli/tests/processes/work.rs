@@ -21,6 +21,7 @@ async fn an_account_is_handed_out_and_can_be_asked_about() {
         "[+] handing out: nothing stands against it",
         "[+] accounts: none needs a person",
         "[+] configuration: the newest is in force",
+        "[!] tenancy: trusted: every namespace may name any tenant (tenancy.mode)",
         "ok",
     ];
     assert_eq!(ready.lines().collect::<Vec<_>>(), expected);

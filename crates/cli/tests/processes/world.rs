@@ -99,7 +99,7 @@ impl World {
         let garden = self.landscape.landscape.garden_kubeconfig.display();
         let text = format!(
             "{sections}gardener: {{kubeconfig: {garden}, name: test, requestsPerSecond: 500}}\n\
-             server: {{address: '127.0.0.1:0'}}\n",
+             server: {{address: '127.0.0.1:0'}}\ntenancy: {{mode: trusted}}\n",
         );
         let count = fs::read_dir(self.folder.path()).unwrap().count();
         let (version, link) =

@@ -1,7 +1,15 @@
 //! Whether a namespace may name the tenant that an object names.
 
 use super::NamespaceRole;
-use crate::pool::{Denial, Tenant, tenant_of};
+use crate::{
+    condition::Verdict,
+    pool::{Denial, Tenant, tenant_of},
+};
+use allotment_api::condition::ConditionStatus;
+use std::collections::BTreeSet;
+
+/// The condition that reports a namespace without the tenant it names. Where all is well, there is none.
+pub const TENANT_ALLOWED: &str = "TenantAllowed";
 
 /// The tenant that an object says it is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +29,12 @@ pub struct Judged {
     pub note: Option<String>,
 }
 
+/// The tenant that an object names, if it names one.
+pub fn claimed(claim: &Claim<'_>) -> Option<Tenant> {
+    let labelled = claim.label.filter(|value| !value.is_empty()).map(Tenant::new);
+    claim.selector.and_then(tenant_of).or(labelled)
+}
+
 /// Judges a claim. The tenant is the selector's; for `shared`, and where there is no selector, it is the label's.
 pub fn judge(role: &NamespaceRole, namespace: &str, claim: &Claim<'_>) -> Result<Judged, Denial> {
     let selected = claim.selector.and_then(tenant_of);
@@ -31,7 +45,7 @@ pub fn judge(role: &NamespaceRole, namespace: &str, claim: &Claim<'_>) -> Result
         )),
         _ => None,
     };
-    let named = selected.or(labelled);
+    let named = claimed(claim);
     let tenants = match role {
         NamespaceRole::Trusted | NamespaceRole::Platform => {
             return Ok(Judged { tenant: named, note: difference });
@@ -70,7 +84,17 @@ pub fn judge(role: &NamespaceRole, namespace: &str, claim: &Claim<'_>) -> Result
     }
 }
 
-fn list(tenants: &std::collections::BTreeSet<Tenant>) -> String {
+/// The condition for a judgement; none where there is nothing to report.
+pub fn verdict(judgement: &Result<Judged, Denial>) -> Option<Verdict> {
+    let (status, reason, message) = match judgement {
+        Ok(Judged { note: None, .. }) => return None,
+        Ok(Judged { note: Some(note), .. }) => (ConditionStatus::True, "TenantsDiffer", note.clone()),
+        Err(Denial { reason, message }) => (ConditionStatus::False, *reason, message.clone()),
+    };
+    Some(Verdict { type_: TENANT_ALLOWED, status, reason, message })
+}
+
+fn list(tenants: &BTreeSet<Tenant>) -> String {
     /// Enough to recognise one's own; a status is no place for hundreds.
     const MOST: usize = 10;
     let shown: Vec<&str> = tenants.iter().take(MOST).map(Tenant::as_str).collect();

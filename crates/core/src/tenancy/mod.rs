@@ -8,7 +8,7 @@ mod judge;
 #[cfg(test)]
 mod tests;
 
-pub use judge::{Claim, Judged, judge};
+pub use judge::{Claim, Judged, TENANT_ALLOWED, claimed, judge, verdict};
 
 use crate::pool::Tenant;
 use schemars::JsonSchema;

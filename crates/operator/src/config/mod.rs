@@ -53,11 +53,17 @@ impl Settled {
             rules: self.rules.clone()?,
             multi_account: hap.multi_hyperscaler_account.clone(),
             cap: Some(hap.max_accounts_per_tenant).filter(|cap| *cap > 0),
+            tenancy: self.config.tenancy(),
         })
     }
 }
 
 impl Config {
+    /// Which tenants a namespace may name. A configuration that does not say so is refused before anybody asks.
+    pub fn tenancy(&self) -> Arc<Tenancy> {
+        Arc::new(self.tenancy.clone().unwrap_or_default())
+    }
+
     /// What differs from another configuration and cannot be taken over by a running operator.
     pub fn needs_restart(&self, other: &Self) -> Vec<&'static str> {
         let Self {

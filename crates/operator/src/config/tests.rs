@@ -10,13 +10,25 @@ fn from_the_chart() -> String {
     values[..end].lines().filter(without).map(|line| format!("{line}\n")).collect()
 }
 
+/// A configuration that says of tenancy what most tests do not care about.
+fn load_trusted(text: &str) -> Loaded {
+    load(&format!("{text}tenancy: {{mode: trusted}}\n"))
+}
+
 fn findings(text: &str) -> Vec<String> {
     load(text).findings.iter().map(ToString::to_string).collect()
 }
 
 #[test]
 fn the_charts_values_are_a_configuration() {
-    let loaded = load(&from_the_chart());
+    let untold = load(&from_the_chart()).findings;
+    assert_eq!(
+        untold.len(),
+        1,
+        "whoever installs the chart has to say which tenants a namespace has: {untold:?}"
+    );
+    assert!(untold[0].to_string().contains("namespaceLabel"), "{untold:?}");
+    let loaded = load(&from_the_chart().replace("tenancy: {}", "tenancy: {platform: [default]}"));
     assert_eq!(loaded.findings, []);
     let settled = loaded.settled.unwrap();
     assert_eq!(settled.config.gardener.namespace, "garden-kyma");
@@ -29,12 +41,13 @@ fn the_charts_values_are_a_configuration() {
 
 #[test]
 fn little_is_needed() {
-    let settled = load("hap: {rule: [aws], enabledPlans: [aws]}\n").settled.unwrap();
+    let settled =
+        load("hap: {rule: [aws], enabledPlans: [aws]}\ntenancy: {mode: trusted}\n").settled.unwrap();
     assert_eq!(settled.config.server, Server::default());
     assert_eq!(settled.config.server.address, "127.0.0.1:8080");
     assert!(settled.config.ledger.read().is_err());
     // Without the operator that needs rules, there need not be any.
-    assert!(load("controllers: [cluster]\n").settled.unwrap().policy().is_none());
+    assert!(load("controllers: [cluster]\ntenancy: {mode: trusted}\n").settled.unwrap().policy().is_none());
 }
 
 #[test]
@@ -54,6 +67,7 @@ controllers: [subscription, clusters]
 server: {adress: x, address: localhost, perObjectMetrics: 1}
 clusters: {providers: {aws: {cloudProfile: 3}, azur: {}}}
 image: {}
+tenancy: {mode: lax}
 ";
     let expected = [
         "2:20: error[unknown-attribute]: `XX` is not an input attribute: expected `PR` or `HR`",
@@ -72,7 +86,8 @@ image: {}
         "12:59: error[invalid-value]: `perObjectMetrics` is `1`: expected true or false",
         "13:44: error[invalid-value]: `cloudProfile` is `3`: expected a text",
         "13:48: error[syntax]: unknown key `azur`; did you mean `azure`?",
-        "14:1: error[syntax]: unknown key `image`: expected `access`, `clusters`, `controllers`, `gardener`, `hap`, `ledger` or `server`",
+        "14:1: error[syntax]: unknown key `image`: expected `access`, `byoc`, `clusters`, `controllers`, `gardener`, `hap`, `ledger`, `metrics`, `openmcp`, `quotas`, `server` or `tenancy`",
+        "15:17: error[invalid-value]: `mode` is `lax`: expected `enforced` or `trusted`",
     ];
     let found = findings(text);
     for (found, expected) in found.iter().zip(expected) {
@@ -84,19 +99,20 @@ image: {}
 #[test]
 fn what_is_no_configuration_is_refused() {
     assert_eq!(
-        findings("{}"),
+        findings("tenancy: {mode: trusted}"),
         ["1:1: error[invalid-value]: the key `hap` is missing: expected the rules below it"]
     );
-    assert_eq!(findings("rule: [aws]").len(), 1);
+    assert_eq!(findings("rule: [aws]\ntenancy: {mode: trusted}\n").len(), 1);
     assert_eq!(findings("a: [").len(), 1);
-    assert_eq!(findings("hap: {rule: []}").len(), 1);
+    assert_eq!(findings("hap: {rule: []}\ntenancy: {mode: trusted}\n").len(), 1);
     assert!(load("- 1\n").settled.is_none());
 }
 
 #[test]
 fn no_password_is_printed() {
     let settled =
-        load("hap: {rule: [aws], enabledPlans: [aws]}\nledger: {url: 'postgres://u:secret@h/d'}\n").settled;
+        load_trusted("hap: {rule: [aws], enabledPlans: [aws]}\nledger: {url: 'postgres://u:secret@h/d'}\n")
+            .settled;
     assert!(!format!("{:?}", settled.unwrap()).contains("secret"));
 }
 
@@ -104,7 +120,7 @@ fn no_password_is_printed() {
 fn the_project_follows_from_its_namespace() {
     let of = |gardener: &str| {
         let text = format!("controllers: [cluster]\ngardener: {gardener}\n");
-        load(&text).settled.unwrap().config.gardener.project().to_owned()
+        load_trusted(&text).settled.unwrap().config.gardener.project().to_owned()
     };
     assert_eq!(of("{}"), "kyma");
     assert_eq!(of("{namespace: garden-eu}"), "eu");
@@ -114,7 +130,7 @@ fn the_project_follows_from_its_namespace() {
 
 #[test]
 fn what_needs_a_restart_is_named() {
-    let of = |text: &str| load(text).settled.unwrap().config;
+    let of = |text: &str| load_trusted(text).settled.unwrap().config;
     let old = of("hap: {rule: [aws], enabledPlans: [aws]}\n");
     let new = of(
         "hap: {rule: [gcp], enabledPlans: [gcp], maxAccountsPerTenant: 3}\nserver: {address: '0.0.0.0:1'}\n",
@@ -134,7 +150,10 @@ fn what_needs_a_restart_is_named() {
 #[test]
 fn what_clusters_begin_with_is_checked() {
     let about = |clusters: &str| {
-        findings(&format!("hap: {{rule: [aws], enabledPlans: [aws]}}\nclusters: {clusters}\n")).join("\n")
+        findings(&format!(
+            "hap: {{rule: [aws], enabledPlans: [aws]}}\nclusters: {clusters}\ntenancy: {{mode: trusted}}\n"
+        ))
+        .join("\n")
     };
     assert_eq!(about("{providers: {aws: {cloudProfile: aws}}, defaults: {sshAccess: true}}"), "");
     for (clusters, finding) in [
@@ -157,4 +176,24 @@ fn what_clusters_begin_with_is_checked() {
     ] {
         assert_eq!(about(clusters), finding);
     }
+}
+
+#[test]
+fn whose_namespaces_are_has_to_be_said() {
+    let about = |tenancy: &str| {
+        let found = findings(&format!("hap: {{rule: [aws], enabledPlans: [aws]}}\n{tenancy}\n"));
+        found.first().cloned().unwrap_or_default()
+    };
+    for missing in ["", "tenancy:", "tenancy: {}"] {
+        let found = about(missing);
+        for way in
+            ["namespaceLabel: allotment.dev/tenant", "namespaces: {team-a: [tenant-1]}", "mode: trusted"]
+        {
+            assert!(found.contains(way), "{missing:?}: {found}");
+        }
+    }
+    assert_eq!(about("tenancy: {namespaceLabel: allotment.dev/tenant, platform: [default]}"), "");
+    assert_eq!(about("tenancy: {namespaces: {team-a: [t-1, t-2]}}"), "");
+    let both = about("tenancy: {namespaceLabel: a, namespaces: {team-a: [t-1]}}");
+    assert!(both.starts_with("2:30: error[invalid-value]: `tenancy` has both"), "{both}");
 }

@@ -7,9 +7,12 @@ use crate::runtime::{
 use allotment_api::{
     gardener::{Rotation, Shoot},
     kyma::{Cluster, ClusterSpec, ClusterStatus, KubeconfigPhase, KubeconfigRequest},
-    names::annotation,
+    names::{annotation, tenant},
 };
-use allotment_core::access::flow::cluster_namespaces;
+use allotment_core::{
+    access::flow::cluster_namespaces,
+    tenancy::{self, Claim},
+};
 use kube::{ResourceExt, api::ObjectMeta};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -204,7 +207,14 @@ impl keep::Index for Index {
 /// What is needed of a Cluster, and nothing else: there are thousands.
 fn pruned(cluster: Cluster) -> Cluster {
     let Cluster { metadata, spec, status } = cluster;
-    let ObjectMeta { name, namespace, uid, resource_version, .. } = metadata;
+    let ObjectMeta { name, namespace, uid, resource_version, labels, .. } = metadata;
+    let claim = Claim {
+        selector: spec.infrastructure.as_ref().map(|it| it.subscription_selector.as_str()),
+        label: labels.as_ref().and_then(|labels| labels.get(tenant::GLOBAL_ACCOUNT_ID)).map(String::as_str),
+    };
+    // The selector goes with the infrastructure: the tenant that it names is kept in the label.
+    let tenant = tenancy::claimed(&claim);
+    let labels = tenant.map(|it| BTreeMap::from([(tenant::GLOBAL_ACCOUNT_ID.to_owned(), it.to_string())]));
     let status = status.map(|status| ClusterStatus {
         phase: status.phase,
         shoot_name: status.shoot_name,
@@ -213,7 +223,7 @@ fn pruned(cluster: Cluster) -> Cluster {
         ..ClusterStatus::default()
     });
     Cluster {
-        metadata: ObjectMeta { name, namespace, uid, resource_version, ..ObjectMeta::default() },
+        metadata: ObjectMeta { name, namespace, uid, resource_version, labels, ..ObjectMeta::default() },
         spec: ClusterSpec {
             byoc: spec.byoc,
             core: None,

@@ -11,7 +11,10 @@ use crate::{
     target::{Key, Reached},
 };
 use allotment_api::kyma::{BroughtReference, Cluster, KubeconfigRequest, SecretKeyReference, ShootReference};
-use allotment_core::access::flow::{Hitch, View, decide};
+use allotment_core::{
+    access::flow::{Hitch, View, decide},
+    tenancy::NamespaceRole,
+};
 use secrecy::SecretString;
 use std::{
     collections::BTreeMap,
@@ -29,6 +32,7 @@ pub(super) struct Scene {
     pub(super) request: Arc<KubeconfigRequest>,
     pub(super) has_kubeconfig: bool,
     pub(super) cluster: Option<Arc<Cluster>>,
+    pub(super) role: NamespaceRole,
     pub(super) policy: Policy,
     pub(super) rotation: String,
     /// The cluster, once it was reached in this look, and what is written of where it is.
@@ -89,6 +93,7 @@ impl Scene {
             is_published,
             access: &self.policy.access,
             cluster: self.cluster.as_deref(),
+            role: &self.role,
             rotation: &self.rotation,
             place: self.place.as_deref(),
             is_granted: self.is_granted,
@@ -104,7 +109,8 @@ impl Scene {
 
 impl Inner {
     pub(super) async fn look_at_request(&self, name: &RequestName) -> Result<Outcome, Trouble> {
-        let Some(mut scene) = self.gather(name) else {
+        let role = self.roles.role_now(&name.namespace).await?;
+        let Some(mut scene) = self.gather(name, role) else {
             self.looks.forget(name);
             self.ended().remove(name);
             return Ok(Outcome::Done);
@@ -127,7 +133,7 @@ impl Inner {
         Err(Trouble::Endless)
     }
 
-    fn gather(&self, name: &RequestName) -> Option<Scene> {
+    fn gather(&self, name: &RequestName, role: NamespaceRole) -> Option<Scene> {
         let (index, policy) = (self.index(), self.policy());
         let Known { request, has_kubeconfig } = index.request(name)?;
         let cluster = index.cluster_of(&request, &policy.cluster_namespace);
@@ -140,6 +146,7 @@ impl Inner {
             request,
             has_kubeconfig,
             cluster,
+            role,
             policy,
             rotation,
             reached: None,

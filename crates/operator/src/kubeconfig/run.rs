@@ -19,13 +19,14 @@ use crate::{
         work::work,
     },
     target::Targets,
+    tenancy::NamespaceRoles,
 };
 use allotment_api::{
     gardener::Shoot,
     kyma::{Cluster, KubeconfigPhase, KubeconfigRequest},
     names::label,
 };
-use allotment_core::access::Access;
+use allotment_core::{access::Access, tenancy::Tenancy};
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
     collections::BTreeMap,
@@ -61,6 +62,8 @@ pub struct Policy {
     pub access: Arc<Access>,
     /// Where Clusters are looked for that are not in the namespace of the request; empty: nowhere.
     pub cluster_namespace: String,
+    /// Which tenants a namespace may name.
+    pub tenancy: Arc<Tenancy>,
 }
 
 /// What an operator is made of.
@@ -92,6 +95,7 @@ pub(crate) struct Inner {
     pub(super) targets: Targets,
     settings: Settings,
     policy: RwLock<Policy>,
+    pub(super) roles: NamespaceRoles,
     pub(super) clock: Clock,
     metrics: Metrics,
     pub(super) recorder: Recorder,
@@ -114,6 +118,7 @@ impl Operator {
             &settings.identity,
             clock.clone(),
         );
+        let roles_client = control_plane.clone();
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
@@ -121,6 +126,7 @@ impl Operator {
             garden,
             targets,
             settings,
+            roles: NamespaceRoles::new(roles_client, policy.tenancy.clone()),
             policy: RwLock::new(policy),
             clock,
             recorder,
@@ -136,6 +142,7 @@ impl Operator {
 
     /// Takes new policies. Every request is looked at: what is no longer allowed is taken back.
     pub fn set_policy(&self, policy: Policy) {
+        self.0.roles.set(policy.tenancy.clone());
         *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
         self.resync();
     }
@@ -147,7 +154,7 @@ impl Operator {
 
     /// Whether every kind has been listed once.
     pub fn is_complete(&self) -> bool {
-        self.0.cache.is_complete()
+        self.0.cache.is_complete() && self.0.roles.is_listed()
     }
 
     /// Reads off how many requests there are in each phase, for who asks next for the metrics.
@@ -179,6 +186,7 @@ impl Controller for Operator {
     async fn serve(&self) {
         let inner = &self.0;
         inner.cache.until_complete().await;
+        inner.roles.until_listed().await;
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.queue.clear();
         self.resync();
@@ -214,11 +222,17 @@ impl Controller for Operator {
                 |index, shoot| index.learn_shoot(&shoot),
                 |index, gone| index.forget_shoot(&gone.name_any()),
             ),
+            inner.roles.watch(|namespace| inner.enqueue_requests_in(namespace)),
         );
     }
 }
 
 impl Inner {
+    fn enqueue_requests_in(&self, namespace: &str) {
+        let all = self.index().all_requests();
+        all.into_iter().filter(|name| name.namespace == namespace).for_each(|name| self.queue.add(name));
+    }
+
     pub(super) fn policy(&self) -> Policy {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -13,7 +13,7 @@ use crate::{
     runtime::{clock::Clock, events::Recorder},
     server::{self, Health},
 };
-use allotment_core::rules::Finding;
+use allotment_core::{rules::Finding, tenancy::Mode};
 use clients::{ClientError, Garden};
 use kube::Client;
 use reload::{About, Reload};
@@ -146,9 +146,12 @@ impl Process {
         let recorder = Recorder::new(control_plane, "allotment.dev/operator", &identity, Clock::system());
         let about = About { pod: env::var("POD_NAME").ok(), lease, namespace: own_namespace() };
         let rejected = watch::channel(None).0;
+        let tenancy = watch::channel(config.tenancy().mode).0;
+        warn_if_trusted(config.tenancy().mode);
         let health = Health {
             operators: operators.clone(),
             rejected: rejected.subscribe(),
+            tenancy: tenancy.subscribe(),
             metrics: metrics.clone(),
             per_object: config.server.per_object_metrics,
         };
@@ -162,6 +165,7 @@ impl Process {
             recorder,
             about,
             rejected,
+            tenancy,
         };
         Ok(Self { operators, listener, health, reload })
     }
@@ -189,6 +193,13 @@ impl Process {
                 }
             }
         }
+    }
+}
+
+/// Whoever reads the log has to know that nothing keeps tenants apart.
+fn warn_if_trusted(mode: Mode) {
+    if mode == Mode::Trusted {
+        tracing::warn!("tenancy is {}", server::TRUSTED);
     }
 }
 

@@ -196,6 +196,7 @@ pub(super) fn kubeconfig_policy(config: &Config) -> kubeconfig::Policy {
     kubeconfig::Policy {
         access: Arc::new(config.access.clone()),
         cluster_namespace: config.clusters.namespace.clone(),
+        tenancy: config.tenancy(),
     }
 }
 

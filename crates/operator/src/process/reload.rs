@@ -10,7 +10,10 @@ use crate::{
     metrics::Metrics,
     runtime::events::{Recorder, Tone},
 };
-use allotment_core::rules::{Finding, Severity};
+use allotment_core::{
+    rules::{Finding, Severity},
+    tenancy::Mode,
+};
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::Pod};
 use kube::api::ObjectMeta;
 use std::{
@@ -38,6 +41,8 @@ pub(super) struct Reload {
     pub(super) about: About,
     /// Why the newest configuration is not in force, if it is not.
     pub(super) rejected: watch::Sender<Option<String>>,
+    /// Whether namespaces belong to tenants.
+    pub(super) tenancy: watch::Sender<Mode>,
 }
 
 /// The object that Events about the configuration are on: the pod where there is one, else the Lease.
@@ -104,11 +109,13 @@ impl Reload {
             taken.push(format!("{} rules and the limits", policy.rules.rules().len()));
             operator.set_policy(policy);
         }
-        let Config { hap, clusters, access, .. } = &settled.config;
-        let is_other_access =
-            *access != self.config.access || clusters.namespace != self.config.clusters.namespace;
+        let Config { hap, clusters, access, tenancy, .. } = &settled.config;
+        let has_other_tenants = *tenancy != self.config.tenancy;
+        let is_other_access = *access != self.config.access
+            || clusters.namespace != self.config.clusters.namespace
+            || has_other_tenants;
         // Every Cluster is looked at then, so only if there is something to look for.
-        let is_other = *clusters != self.config.clusters;
+        let is_other = *clusters != self.config.clusters || has_other_tenants;
         let is_followed =
             self.config.clusters.follows_namespaced_profiles() || !clusters.follows_namespaced_profiles();
         if let Some(operator) = self.operators.cluster.as_ref().filter(|_| is_other && is_followed) {
@@ -123,6 +130,12 @@ impl Reload {
             self.config.clusters.namespace.clone_from(&clusters.namespace);
         }
         self.config.hap.clone_from(hap);
+        if has_other_tenants {
+            taken.push("which tenants a namespace has".to_owned());
+            self.tenancy.send_replace(settled.config.tenancy().mode);
+            super::warn_if_trusted(settled.config.tenancy().mode);
+            self.config.tenancy.clone_from(tenancy);
+        }
         if taken.is_empty() {
             "nothing that concerns a running operator".to_owned()
         } else {

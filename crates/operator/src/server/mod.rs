@@ -1,6 +1,7 @@
 //! Health and metrics over HTTP.
 
 use crate::{metrics::Metrics, process::Operators, runtime::controller::Controller, subscription};
+use allotment_core::tenancy::Mode;
 use axum::{
     Router,
     extract::{RawQuery, State},
@@ -14,6 +15,9 @@ use tokio::{net::TcpListener, sync::watch, time::timeout};
 /// Probes give up after some seconds; a ledger that is slower than this counts as gone.
 const LEDGER_DEADLINE: Duration = Duration::from_secs(3);
 
+/// What `tenancy.mode: trusted` means, for whoever did not write it.
+pub(crate) const TRUSTED: &str = "trusted: every namespace may name any tenant (tenancy.mode)";
+
 /// What prometheus-client writes.
 pub(crate) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -23,6 +27,8 @@ pub struct Health {
     pub operators: Operators,
     /// Why the newest configuration is not in force, if it is not.
     pub rejected: watch::Receiver<Option<String>>,
+    /// Whether namespaces belong to tenants.
+    pub tenancy: watch::Receiver<Mode>,
     /// What is counted.
     pub metrics: Metrics,
     /// Whether there are metrics with one line for every tenant and every account.
@@ -132,6 +138,13 @@ impl Health {
             match rejected {
                 None => (Mark::Good, "the newest is in force".to_owned()),
                 Some(why) => (Mark::Worry, format!("the last good one is in force: {why}")),
+            },
+        ));
+        checks.push(Check::new(
+            "tenancy",
+            match *self.tenancy.borrow() {
+                Mode::Enforced => (Mark::Good, "enforced".to_owned()),
+                Mode::Trusted => (Mark::Worry, TRUSTED.to_owned()),
             },
         ));
         checks

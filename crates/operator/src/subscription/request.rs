@@ -11,9 +11,13 @@ use crate::{
 };
 use allotment_api::{
     kyma::{SecretReference, SubscriptionPhase, SubscriptionRequest},
-    names::finalizer,
+    names::{finalizer, tenant},
 };
-use allotment_core::pool::{AccountName, Answer, Holding, Progress, Wanted, wanted};
+use allotment_core::{
+    condition,
+    pool::{AccountName, Answer, Denial, Holding, Progress, Wanted, wanted},
+    tenancy::{self, Claim, Judged, TENANT_ALLOWED},
+};
 use kube::ResourceExt;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -23,28 +27,63 @@ const FEW: usize = 64;
 /// Somebody who waits is woken when an account comes free; this is for the case that it was missed.
 const WAITING_LOOK: Duration = Duration::from_secs(60);
 
+/// Whether a namespace may name a tenant.
+pub(super) type Judgement = Result<Judged, Denial>;
+
 impl Inner {
     pub(super) async fn look_at_request(&self, term: Term, name: &RequestName) -> Result<Outcome, Trouble> {
         let Some(request) = self.index().request(name) else { return Ok(Outcome::Done) };
         if request.metadata.deletion_timestamp.is_some() {
             return self.release(term, &request).await;
         }
-        // What is bound stays bound, whatever becomes of the rules.
+        let judgement = self.judge(&request).await?;
+        // What is bound stays bound, whatever becomes of the rules and of the namespace's tenants.
         if is_bound(&request) {
+            self.report_tenant(&request, &judgement).await?;
             return Ok(Outcome::Done);
         }
         let request = self.with_finalizer(request).await?;
-        let wanted = match wanted(&request.spec, &self.policy().rules) {
+        let wanted = judgement.clone().and_then(|_| wanted(&request.spec, &self.policy().rules));
+        let wanted = match wanted {
             Ok(wanted) => wanted,
             Err(denial) => {
                 let progress = Progress::Denied(denial.clone());
-                if self.publish(&request, &progress).await? {
+                if self.publish_judged(&request, &progress, &judgement).await? {
                     self.recorder.say(&*request, Tone::Warning, "PolicyDenied", &denial.message).await;
                 }
                 return Ok(Outcome::Done);
             }
         };
-        self.assign(term, &request, wanted).await
+        self.assign(term, &request, wanted, &judgement).await
+    }
+
+    /// Whether the namespace may name the tenant that the request names.
+    async fn judge(&self, request: &SubscriptionRequest) -> Result<Judgement, Trouble> {
+        let namespace = request.namespace().unwrap_or_default();
+        let claim = Claim {
+            selector: Some(&request.spec.subscription_selector),
+            label: request.labels().get(tenant::GLOBAL_ACCOUNT_ID).map(String::as_str),
+        };
+        let role = self.roles.role_now(&namespace).await?;
+        Ok(tenancy::judge(&role, &namespace, &claim))
+    }
+
+    /// Reports on a request that has its account whether its namespace still has the tenant. Nothing follows from it.
+    async fn report_tenant(
+        &self,
+        request: &SubscriptionRequest,
+        judgement: &Judgement,
+    ) -> Result<(), Trouble> {
+        let mut status = request.status.clone().unwrap_or_default();
+        let (generation, now) = (request.metadata.generation, self.clock.now());
+        let verdict = tenancy::verdict(judgement);
+        condition::set_or_remove(&mut status.conditions, TENANT_ALLOWED, verdict, generation, now);
+        if self.write_status(request, &status).await?
+            && let Err(denial) = judgement
+        {
+            self.recorder.say(request, Tone::Warning, denial.reason, &denial.message).await;
+        }
+        Ok(())
     }
 
     async fn assign(
@@ -52,6 +91,7 @@ impl Inner {
         term: Term,
         request: &Arc<SubscriptionRequest>,
         wanted: Wanted,
+        judgement: &Judgement,
     ) -> Result<Outcome, Trouble> {
         let started = self.clock.now();
         let mut reserved = self.reserve(term, request, &wanted, FEW).await?;
@@ -66,7 +106,7 @@ impl Inner {
                 let progress = Progress::Waiting { wanted, position, lack };
                 let was_waiting = request.status.as_ref().and_then(|status| status.phase)
                     == Some(SubscriptionPhase::Waiting);
-                let changed = self.publish(request, &progress).await?;
+                let changed = self.publish_judged(request, &progress, judgement).await?;
                 if changed && !competes {
                     // Those behind may have had to leave it a free account until now.
                     self.add(Task::Pool(pool));
@@ -91,7 +131,7 @@ impl Inner {
             return Ok(Outcome::Again);
         }
         let progress = self.bound(&account, wanted).await?;
-        if self.publish(request, &progress).await? {
+        if self.publish_judged(request, &progress, judgement).await? {
             let latency = self.clock.now().duration_since(started);
             self.metrics
                 .claimed(if reason == "AccountClaimed" { "claimed" } else { "assigned" }, Some(latency));

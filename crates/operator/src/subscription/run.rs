@@ -18,6 +18,7 @@ use crate::{
         queue::{Outcome, Queue},
         work::work,
     },
+    tenancy::NamespaceRoles,
 };
 use allotment_api::{
     gardener::{CredentialsBinding, SecretBinding, Shoot},
@@ -26,6 +27,7 @@ use allotment_api::{
 use allotment_core::{
     pool::{AccountName, Epoch, LabelKeys, MultiAccount, PoolKey},
     rules::RuleSet,
+    tenancy::Tenancy,
 };
 use futures::future::pending;
 use k8s_openapi::api::core::v1::Secret;
@@ -77,6 +79,8 @@ pub struct Policy {
     pub multi_account: MultiAccount,
     /// The most accounts of one tenant; none: no cap.
     pub cap: Option<u32>,
+    /// Which tenants a namespace may name.
+    pub tenancy: Arc<Tenancy>,
 }
 
 /// What an operator is made of.
@@ -107,6 +111,7 @@ pub(super) struct Inner {
     pub(super) ledger: Ledger,
     pub(super) settings: Settings,
     policy: RwLock<Arc<Policy>>,
+    pub(super) roles: NamespaceRoles,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
     /// For Events about requests.
@@ -132,6 +137,7 @@ impl Operator {
         let recorder = |client: &Client| {
             Recorder::new(client.clone(), "allotment.dev/subscription", &settings.identity, clock.clone())
         };
+        let roles = NamespaceRoles::new(control_plane.clone(), policy.tenancy.clone());
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
@@ -144,6 +150,7 @@ impl Operator {
             garden,
             ledger,
             settings,
+            roles,
             policy: RwLock::new(Arc::new(policy)),
             clock,
             metrics,
@@ -154,14 +161,20 @@ impl Operator {
         }))
     }
 
-    /// Takes new rules and limits. Requests that have no account yet are looked at again.
+    /// Takes new rules, limits and tenants. Requests that have no account yet are looked at again; all of them where tenants have
+    /// changed, since those that have an account report it.
     pub fn set_policy(&self, policy: Policy) {
+        let has_other_tenants = self.0.policy().tenancy != policy.tenancy;
+        self.0.roles.set(policy.tenancy.clone());
         *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
         let undecided = |request: &SubscriptionRequest| {
             request.status.as_ref().is_none_or(|status| status.gardener_secret_name.is_none())
         };
         let index = self.0.index();
-        let names = index.requests().filter(|(_, request)| undecided(request)).map(|(name, _)| name.clone());
+        let names = index
+            .requests()
+            .filter(|(_, request)| has_other_tenants || undecided(request))
+            .map(|(name, _)| name.clone());
         names.for_each(|name| self.0.queue.add(Task::Request(name)));
     }
 
@@ -187,7 +200,7 @@ impl Operator {
 
     /// Whether every kind has been listed once.
     pub fn is_complete(&self) -> bool {
-        self.0.cache.is_complete()
+        self.0.cache.is_complete() && self.0.roles.is_listed()
     }
 
     /// Whether nothing runs, and nothing is due before this moment.
@@ -275,6 +288,7 @@ impl Controller for Operator {
                 |index, gone| index.forget_binding(BindingRef::Secret(gone.name_any())),
             ),
             inner.follow_secrets(&keeper),
+            inner.roles.watch(|namespace| inner.enqueue_requests_in(namespace)),
         );
     }
 
@@ -332,6 +346,12 @@ impl Inner {
         }
     }
 
+    fn enqueue_requests_in(&self, namespace: &str) {
+        for (name, _) in self.index().requests().filter(|(name, _)| name.namespace == namespace) {
+            self.queue.add(Task::Request(name.clone()));
+        }
+    }
+
     /// Serves those who wait for a pool, as far as there are accounts.
     async fn look_at_pool(&self, pool: &PoolKey) -> Result<Outcome, Trouble> {
         for (_, request, _) in self.ledger.waiting(pool).await? {
@@ -352,6 +372,7 @@ impl Inner {
     /// Becomes the leader in the ledger too, once the ledger fits the garden.
     async fn begin_when_possible(&self) -> Term {
         self.cache.until_complete().await;
+        self.roles.until_listed().await;
         loop {
             // What came up so far is seen by the comparison, and a term that was dropped has left tasks behind that nobody
             // will finish.

@@ -1,14 +1,18 @@
 //! Every call to an API server that is not a watch. Writes carry the version, and where an object could be another one by
 //! now the UID, that they were decided on.
 
-use super::{PoolEntry, Trouble, run::Inner};
+use super::{PoolEntry, Trouble, request::Judgement, run::Inner};
 use crate::{planted::Planted, runtime::call::call};
 use allotment_api::{
     gardener::{CredentialsBinding, SecretBinding, Shoot},
-    kyma::{BindingKind, SubscriptionRequest},
+    kyma::{BindingKind, SubscriptionRequest, SubscriptionRequestStatus},
     names::annotation,
 };
-use allotment_core::pool::{AccountName, Progress, Tenant};
+use allotment_core::{
+    condition,
+    pool::{AccountName, Progress, Tenant},
+    tenancy::{self, TENANT_ALLOWED},
+};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, Resource, ResourceExt,
@@ -25,9 +29,38 @@ impl Inner {
         request: &SubscriptionRequest,
         progress: &Progress,
     ) -> Result<bool, Trouble> {
+        let (generation, now) = (request.metadata.generation, self.clock.now());
+        let status = progress.status(request.status.as_ref(), generation, now);
+        self.write_status(request, &status).await
+    }
+
+    /// The same, with what was judged about the tenant it names.
+    pub(super) async fn publish_judged(
+        &self,
+        request: &SubscriptionRequest,
+        progress: &Progress,
+        judgement: &Judgement,
+    ) -> Result<bool, Trouble> {
+        let (generation, now) = (request.metadata.generation, self.clock.now());
+        let mut status = progress.status(request.status.as_ref(), generation, now);
+        condition::set_or_remove(
+            &mut status.conditions,
+            TENANT_ALLOWED,
+            tenancy::verdict(judgement),
+            generation,
+            now,
+        );
+        self.write_status(request, &status).await
+    }
+
+    /// Writes a status, if it is another one. Returns whether it is.
+    pub(super) async fn write_status(
+        &self,
+        request: &SubscriptionRequest,
+        after: &SubscriptionRequestStatus,
+    ) -> Result<bool, Trouble> {
         let before = request.status.as_ref();
-        let after = progress.status(before, request.metadata.generation, self.clock.now());
-        if before == Some(&after) {
+        if before == Some(after) {
             return Ok(false);
         }
         let mut fields = json!(after);

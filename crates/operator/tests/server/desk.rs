@@ -8,7 +8,7 @@ use allotment_api::{
     condition::ConditionStatus,
     kyma::{KubeconfigPhase, KubeconfigRequest, KubeconfigRequestStatus},
 };
-use allotment_core::access::Access;
+use allotment_core::{access::Access, tenancy::Tenancy};
 use allotment_operator::{
     kubeconfig::{Operator, Parts, Policy, Settings},
     metrics::Metrics,
@@ -238,7 +238,11 @@ fn operator(play: &Play, ahead: &Arc<AtomicI64>, control_plane: Client) -> Resul
 
 pub fn policy(access: Value, namespace: &str) -> Result<Policy, Fault> {
     let access: Access = serde_json::from_value(access)?;
-    Ok(Policy { access: Arc::new(access), cluster_namespace: namespace.to_owned() })
+    Ok(Policy {
+        access: Arc::new(access),
+        cluster_namespace: namespace.to_owned(),
+        tenancy: Arc::new(Tenancy::trusted()),
+    })
 }
 
 pub fn condition(request: &KubeconfigRequest, type_: &str) -> Option<(ConditionStatus, String, String)> {

@@ -8,6 +8,7 @@ use allotment_api::{
 use allotment_core::{
     pool::{LabelKeys, Limit, MultiAccount},
     rules,
+    tenancy::Tenancy,
 };
 use allotment_operator::{
     ledger::{Ledger, Place},
@@ -106,7 +107,12 @@ impl Stage {
         let options = rules::Options { enabled_plans: Some(Vec::new()), ..rules::Options::default() };
         let loaded = rules::load(text, &options);
         let rules = loaded.rules.unwrap_or_else(|| panic!("{:?}", loaded.findings));
-        Policy { rules: Arc::new(rules), multi_account: self.multi_account.clone(), cap: self.cap }
+        Policy {
+            rules: Arc::new(rules),
+            multi_account: self.multi_account.clone(),
+            cap: self.cap,
+            tenancy: Arc::new(Tenancy::trusted()),
+        }
     }
 
     /// An operator, not started.

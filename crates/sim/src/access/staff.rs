@@ -8,7 +8,10 @@ use crate::stage::{
     world::{GARDEN, NAMESPACE, World},
 };
 use allotment_apiserver::server::Answer;
-use allotment_core::access::{Access, kubeconfig::Credentials};
+use allotment_core::{
+    access::{Access, kubeconfig::Credentials},
+    tenancy::Tenancy,
+};
 use allotment_operator::{
     kubeconfig::{Operator, Parts, Policy, Settings},
     metrics::Metrics,
@@ -70,7 +73,11 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
             identity,
             workers: usize::try_from(world.options.workers).unwrap_or(1),
         },
-        policy: Policy { access: Arc::new(Access::default()), cluster_namespace: String::new() },
+        policy: Policy {
+            access: Arc::new(Access::default()),
+            cluster_namespace: String::new(),
+            tenancy: Arc::new(Tenancy::trusted()),
+        },
         clock,
         metrics,
     });

@@ -15,6 +15,7 @@ use allotment_apiserver::ApiServer;
 use allotment_core::{
     pool::{LabelKeys, MultiAccount},
     rules,
+    tenancy::Tenancy,
 };
 use allotment_garden::embedded::EmbeddedGarden;
 use allotment_operator::{
@@ -147,7 +148,12 @@ impl Pool {
                 labels: LabelKeys::default(),
                 workers: 8,
             },
-            policy: Policy { rules: Arc::new(rules), multi_account: MultiAccount::default(), cap: None },
+            policy: Policy {
+                rules: Arc::new(rules),
+                multi_account: MultiAccount::default(),
+                cap: None,
+                tenancy: Arc::new(Tenancy::trusted()),
+            },
             clock: Clock::system(),
             metrics: Metrics::new(),
         }))

@@ -16,6 +16,7 @@ use allotment_core::{
     cluster::Clusters,
     pool::{LabelKeys, MultiAccount},
     rules,
+    tenancy::Tenancy,
 };
 use allotment_garden::{
     embedded::{EmbeddedGarden, EmbeddedServers},
@@ -250,6 +251,7 @@ async fn subscription_operator(garden: &EmbeddedGarden) -> Outcome<subscription:
             rules: Arc::new(rules),
             multi_account: MultiAccount::default(),
             cap: None,
+            tenancy: Arc::new(Tenancy::trusted()),
         },
         clock: Clock::system(),
         metrics: Metrics::new(),

@@ -6,7 +6,7 @@ use super::{
     tally::{Tally, client, percentile},
 };
 use allotment_api::kyma::{KubeconfigPhase, KubeconfigRequest};
-use allotment_core::access::Access;
+use allotment_core::{access::Access, tenancy::Tenancy};
 use allotment_operator::{
     kubeconfig::{Operator, Parts, Policy, Settings},
     metrics::Metrics,
@@ -52,7 +52,11 @@ pub(super) async fn measure(progress: &impl Fn(&str)) -> Outcome<Vec<Measure>> {
             identity: "bench".to_owned(),
             workers: 8,
         },
-        policy: Policy { access: Arc::new(Access::default()), cluster_namespace: String::new() },
+        policy: Policy {
+            access: Arc::new(Access::default()),
+            cluster_namespace: String::new(),
+            tenancy: Arc::new(Tenancy::trusted()),
+        },
         clock: Clock::system(),
         metrics: metrics.clone(),
     });

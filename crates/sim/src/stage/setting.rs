@@ -11,6 +11,7 @@ use allotment_api::crds;
 use allotment_core::{
     pool::{Limit, MultiAccount},
     rules,
+    tenancy::Tenancy,
 };
 use allotment_operator::subscription::Policy;
 use http::Method;
@@ -89,5 +90,5 @@ pub(super) fn policy(options: &Options) -> Result<Policy, SimError> {
     let limits = BTreeMap::from([("default".to_owned(), Limit(options.limit))]);
     let multi_account = MultiAccount { allowed_global_accounts: allowed, limits };
     let cap = Some(options.cap).filter(|cap| *cap > 0);
-    Ok(Policy { rules: Arc::new(rules), multi_account, cap })
+    Ok(Policy { rules: Arc::new(rules), multi_account, cap, tenancy: Arc::new(Tenancy::trusted()) })
 }

@@ -5,13 +5,17 @@ use super::{
     draft::{Draft, rest},
     is_held, is_marked,
 };
-use crate::access::{Asked, Asking, grant::Grant, rules::Mended};
+use crate::{
+    access::{Asked, Asking, grant::Grant, rules::Mended},
+    pool::Denial,
+    tenancy::{self, Claim, NamespaceRole},
+};
 use allotment_api::{
     kyma::{
         BroughtReference, Cluster, ClusterPhase, KubeconfigCondition, KubeconfigPhase, KubeconfigRequest,
         KubeconfigRequestStatus, ShootReference, TokenState, TokenStatus,
     },
-    names::annotation,
+    names::{annotation, tenant},
 };
 use jiff::{SignedDuration, Timestamp};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -47,6 +51,9 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
 
 fn refusal(view: &View<'_>, cluster: &Cluster, grant: &Grant) -> Option<String> {
     let metadata = &cluster.metadata;
+    if let Err(denial) = judge_tenant(view, cluster) {
+        return Some(denial.message);
+    }
     let asking = Asking {
         namespace: view.request.metadata.namespace.as_deref().unwrap_or_default(),
         cluster_namespace: metadata.namespace.as_deref().unwrap_or_default(),
@@ -58,6 +65,28 @@ fn refusal(view: &View<'_>, cluster: &Cluster, grant: &Grant) -> Option<String> 
         expiration: view.request.spec.expiration,
     };
     view.access.refusal(&asking, &asked)
+}
+
+/// Whether the namespace of the request has the Cluster's tenant. A Cluster in the same namespace that names no tenant, as one that
+/// the tenant brought need not, is that namespace's.
+fn judge_tenant(view: &View<'_>, cluster: &Cluster) -> Result<(), Denial> {
+    let namespace = view.request.metadata.namespace.as_deref().unwrap_or_default();
+    let labels = cluster.metadata.labels.as_ref();
+    let label = labels.and_then(|labels| labels.get(tenant::GLOBAL_ACCOUNT_ID)).map(String::as_str);
+    let infrastructure = cluster.spec.infrastructure.as_ref();
+    let claim = Claim { selector: infrastructure.map(|it| it.subscription_selector.as_str()), label };
+    let is_own = cluster.metadata.namespace.as_deref() == Some(namespace);
+    match (view.role, tenancy::claimed(&claim)) {
+        (NamespaceRole::Tenants(tenants), None) if is_own && !tenants.is_empty() => Ok(()),
+        // Somebody else's namespace: that it says nothing of its tenant is no way in.
+        (NamespaceRole::Tenants(_), None) if !is_own => Err(Denial {
+            reason: "TenantMissing",
+            message: format!(
+                "the Cluster names no tenant, so namespace {namespace} gets no access to it; label it globalaccountid"
+            ),
+        }),
+        (role, _) => tenancy::judge(role, namespace, &claim).map(drop),
+    }
 }
 
 fn tell_mended(draft: &mut Draft, mended: &[Mended]) {

@@ -12,6 +12,7 @@ mod tests;
 pub use living::{Token, due, issued};
 
 use super::{Access, grant::Grant};
+use crate::tenancy::NamespaceRole;
 use allotment_api::{
     kyma::{Cluster, KubeconfigRequest, KubeconfigRequestStatus},
     names::finalizer,
@@ -33,6 +34,8 @@ pub struct View<'a> {
     pub access: &'a Access,
     /// The Cluster that it names.
     pub cluster: Option<&'a Cluster>,
+    /// What the namespace of the request may ask for.
+    pub role: &'a NamespaceRole,
     /// How the rotation of the cluster's own credentials stands.
     pub rotation: &'a str,
     /// The cluster's address and CA, if it was reached: see [`super::grant::place`].

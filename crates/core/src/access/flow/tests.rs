@@ -13,6 +13,7 @@ struct World {
     request: Value,
     cluster: Option<Value>,
     access: Access,
+    role: NamespaceRole,
     is_published: bool,
     rotation: &'static str,
     place: Option<&'static str>,
@@ -53,6 +54,7 @@ impl World {
                 "status": {"phase": "Ready", "apiServer": "https://e", "shootName": "s", "shootUID": "s-1"},
             })),
             access: Access::default(),
+            role: NamespaceRole::Trusted,
             is_published: false,
             rotation: "r1",
             place: None,
@@ -85,6 +87,7 @@ impl World {
             is_published: self.is_published,
             access: &self.access,
             cluster: cluster.as_ref(),
+            role: &self.role,
             rotation: self.rotation,
             place: self.place,
             is_granted: self.is_granted,
@@ -472,4 +475,43 @@ fn another_secret_is_another_cluster_unless_the_old_one_is_gone() {
     world.hitch = None;
     world.record();
     assert_eq!(world.states(), [TokenState::Ending, TokenState::Asked], "what is there is not forgotten");
+}
+
+/// A request in namespace `a` whose namespace has these tenants, for a Cluster of this tenant in this namespace.
+fn of_tenant(tenants: &[&str], cluster_namespace: &str, tenant: Option<&str>) -> World {
+    let mut world = World::new();
+    world.role = NamespaceRole::Tenants(tenants.iter().map(|name| crate::pool::Tenant::new(*name)).collect());
+    let cluster = world.cluster.as_mut().unwrap();
+    cluster["metadata"]["namespace"] = json!(cluster_namespace);
+    cluster["metadata"]["labels"] = json!({"globalaccountid": tenant});
+    if cluster_namespace != "a" {
+        world.access.policies = vec![crate::access::Policy {
+            namespaces: vec!["a".to_owned()],
+            cluster_namespaces: vec!["*".to_owned()],
+            ..crate::access::Policy::default()
+        }];
+    }
+    world
+}
+
+#[test]
+fn access_is_for_tenants_of_the_namespace_only() {
+    let is_granted = |world: &World| world.decide().step == Step::Record;
+    assert!(is_granted(&of_tenant(&["t"], "a", Some("t"))));
+    assert!(is_granted(&of_tenant(&["t", "u"], "a", None)), "its own Cluster need not name a tenant");
+    assert!(is_granted(&of_tenant(&["t"], "b", Some("t"))), "the policies let it");
+    for (tenants, namespace, tenant) in [
+        (&["t"][..], "a", Some("v")),
+        (&["t"], "b", Some("v")),
+        (&["t"], "b", None),
+        (&[], "a", None),
+        (&[], "a", Some("t")),
+    ] {
+        let decision = of_tenant(tenants, namespace, tenant).decide();
+        assert_eq!(
+            decision.status.phase,
+            Some(KubeconfigPhase::Denied),
+            "{tenants:?} {namespace} {tenant:?}"
+        );
+    }
 }
