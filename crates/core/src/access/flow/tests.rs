@@ -483,7 +483,9 @@ fn of_tenant(tenants: &[&str], cluster_namespace: &str, tenant: Option<&str>) ->
     world.role = NamespaceRole::Tenants(tenants.iter().map(|name| crate::pool::Tenant::new(*name)).collect());
     let cluster = world.cluster.as_mut().unwrap();
     cluster["metadata"]["namespace"] = json!(cluster_namespace);
-    cluster["metadata"]["labels"] = json!({"globalaccountid": tenant});
+    if let Some(tenant) = tenant {
+        cluster["metadata"]["labels"] = json!({ "globalaccountid": tenant });
+    }
     if cluster_namespace != "a" {
         world.access.policies = vec![crate::access::Policy {
             namespaces: vec!["a".to_owned()],
