@@ -33,5 +33,5 @@ static: ## Build the binary that goes into the image (needs musl-tools and the m
 	@ldd $(TARGET)/x86_64-unknown-linux-musl/dist/allotment 2>&1 | grep -q 'statically linked'
 	@$(TARGET)/x86_64-unknown-linux-musl/dist/allotment --version
 
-generate: ## Write the chart's copies of the CRDs anew
-	@ALLOTMENT_GENERATE=1 $(CARGO) test --quiet -p allotment-api --test chart
+generate: ## Write the chart's copies of the CRDs and admission policies anew
+	@ALLOTMENT_GENERATE=1 $(CARGO) test --quiet -p allotment-api -p allotment-core --test chart

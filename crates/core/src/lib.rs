@@ -3,6 +3,7 @@
 //! | room | what is decided there |
 //! |---|---|
 //! | [`access`] | which kubeconfigs are taken and handed out, and who is an administrator inside a cluster |
+//! | [`admission`] | what is refused at `kubectl apply` already |
 //! | [`check`] | nothing: it says what must always hold |
 //! | [`cluster`] | what Shoot a Cluster becomes, and what is done next about it |
 //! | [`condition`] | when a condition changes, and when its transition time does |
@@ -13,6 +14,7 @@
 //! | [`tenancy`] | which tenants a namespace may name |
 
 pub mod access;
+pub mod admission;
 pub mod check;
 pub mod cluster;
 pub mod condition;

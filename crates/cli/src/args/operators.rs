@@ -53,6 +53,30 @@ pub(crate) enum ConfigCommand {
         #[arg(long, short, value_enum)]
         output: Option<Format>,
     },
+    /// Print the admission policies that refuse at `kubectl apply` what the operators would refuse
+    ///
+    /// The chart installs the same ones; this is for installations without it. They take effect on the control plane.
+    #[command(after_help = "Exit codes: 0 printed, 1 the configuration has errors, 2 wrong usage.\n\n\
+        Example:\n  \
+        allotment config admission config.yaml --namespace allotment-system \\\n    \
+        --operator system:serviceaccount:allotment-system:allotment | kubectl apply --server-side -f -")]
+    Admission {
+        /// The file; - is standard input
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// The operators' namespace: the policies' parameter is put there
+        #[arg(long, short)]
+        namespace: String,
+        /// The user that the operators are on the control plane
+        #[arg(long, value_name = "USER")]
+        operator: String,
+        /// What the names of the policies begin with
+        #[arg(long, default_value = "allotment")]
+        name: String,
+        /// How to print them
+        #[arg(long, short, value_enum, default_value_t = Format::Yaml)]
+        output: Format,
+    },
     /// Print the JSON schema of the configuration file
     #[command(after_help = "Example:\n  \
         allotment config schema > config.schema.json    # then, in the file: # yaml-language-server: $schema=config.schema.json")]

@@ -5,6 +5,7 @@ use crate::{
     args::operators::ConfigCommand,
     output::{self, Format, Paint},
 };
+use allotment_core::admission::Release;
 use allotment_operator::config::{self, Loaded};
 use anyhow::Result;
 use serde_json::json;
@@ -13,6 +14,21 @@ use std::{path::Path, process::ExitCode};
 pub(crate) fn run(command: ConfigCommand) -> Result<ExitCode> {
     match command {
         ConfigCommand::Check { file, output } => check(&file, output),
+        ConfigCommand::Admission { file, namespace, operator, name, output } => {
+            let text = match input::read(&file) {
+                Ok(text) => text,
+                Err(code) => return Ok(code),
+            };
+            let Loaded { settled, findings } = config::load(&text);
+            let Some(settled) = settled else {
+                let shown = show::findings(&file, &findings, Paint::for_standard_output());
+                output::print(&shown)?;
+                return Ok(ExitCode::FAILURE);
+            };
+            let release = Release { name: &name, namespace: &namespace };
+            output::print_objects(&settled.config.admission(&release, &operator)?, output)?;
+            Ok(ExitCode::SUCCESS)
+        }
         ConfigCommand::Schema { output } => {
             output::print_value(&config::schema(), output)?;
             Ok(ExitCode::SUCCESS)

@@ -16,6 +16,7 @@ pub use sections::{
 use crate::subscription::Policy;
 use allotment_api::kyma::Provider;
 use allotment_core::{
+    admission::{Parameter, Release},
     pool::MultiAccount,
     rules::{
         self, Code, Finding, Options, Plans, RuleSet, Severity,
@@ -62,6 +63,23 @@ impl Config {
     /// Which tenants a namespace may name. A configuration that does not say so is refused before anybody asks.
     pub fn tenancy(&self) -> Arc<Tenancy> {
         Arc::new(self.tenancy.clone().unwrap_or_default())
+    }
+
+    /// The admission policies for this configuration, their bindings and their parameter. `operator` is the user that the
+    /// operators are.
+    pub fn admission(
+        &self,
+        release: &Release<'_>,
+        operator: &str,
+    ) -> Result<Vec<Value>, serde_saphyr::Error> {
+        let tenancy = self.tenancy();
+        let parameter = release.parameter(&Parameter {
+            operator,
+            tenancy: &tenancy,
+            deletion_protection: self.clusters.defaults.deletion_protection,
+            system_namespaces: &[],
+        });
+        Ok(std::iter::once(parameter).chain(release.policies(tenancy.mode)?).collect())
     }
 
     /// What differs from another configuration and cannot be taken over by a running operator.
