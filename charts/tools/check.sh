@@ -21,13 +21,15 @@ failed=0
 ok() { passed=$((passed + 1)); }
 bad() { failed=$((failed + 1)); echo "FAILED: $*" >&2; }
 
-render() { "$helm" template allotment "$chart" --namespace allotment-system "$@"; }
+template() { "$helm" template allotment "$chart" --namespace allotment-system "$@"; }
+# `tenancy` has no default.
+render() { template --set tenancy.mode=trusted "$@"; }
 
 # flavours: each of them lints without a warning and renders
 for values in "$chart"/ci/*-values.yaml; do
   name=$(basename "$values" -values.yaml)
   if "$helm" lint --strict --quiet "$chart" -f "$values"; then ok; else bad "lint $name"; fi
-  if render -f "$values" >"$out/$name.yaml"; then ok; else bad "template $name"; fi
+  if template -f "$values" >"$out/$name.yaml"; then ok; else bad "template $name"; fi
 done
 
 # refused NAME 'WORDS' ARGS...: the schema refuses the values, and without it the templates do, in these words
@@ -62,6 +64,21 @@ for args in 'gardener.kubeconfigSecretRef.name=' 'networkPolicy.enabled=true,led
   if render --set "$args" >/dev/null 2>&1; then bad "$args passes"; else ok; fi
 done
 
+# says NAME 'WORDS' ARGS...: the templates refuse the values in these words
+says() {
+  name=$1 words=$2
+  shift 2
+  if template "$@" >/dev/null 2>"$out/err"; then bad "$name passes"; else
+    if grep -q "$words" "$out/err"; then ok; else bad "$name: no '$words' in: $(cat "$out/err")"; fi
+  fi
+}
+says 'no tenancy' 'tenancy.namespaceLabel=allotment.dev/tenant'
+says 'no tenancy' "tenancy.namespaces.team-a={tenant-1}"
+says 'a label and a table' 'keep one of them' --set tenancy.namespaceLabel=a,'tenancy.namespaces.team-a={t}'
+says 'trusted with a table' 'lets every namespace name any tenant' --set tenancy.mode=trusted,'tenancy.namespaces.team-a={t}'
+says 'a cluster without admission policies' 'set admission.enabled=false' --set tenancy.mode=trusted --api-versions v1/ConfigMap
+if render --set admission.enabled=false | grep -q ValidatingAdmissionPolicy; then bad 'admission policies although switched off'; else ok; fi
+
 # same_pods / other_pods NAME ARGS...: what a change does to the pods
 pods() { render --show-only templates/deployment.yaml "$@"; }
 pods >"$out/pods"
@@ -79,6 +96,8 @@ same_pods 'a policy' --set-json 'access.policies=[{"namespaces":["a"]}]'
 same_pods 'a provider' --set clusters.providers.aws.nodes=10.1.0.0/16
 same_pods 'where Clusters are' --set clusters.namespace=elsewhere
 same_pods 'the pace' --set clusters.rollout.clustersPerMinute=3
+same_pods 'the platform' --set tenancy.mode=enforced,'tenancy.platform={default}'
+other_pods 'the label of namespaces' --set tenancy.mode=enforced,tenancy.namespaceLabel=example.com/tenant
 other_pods 'a kind of CloudProfile' --set clusters.providers.aws.cloudProfileKind=NamespacedCloudProfile
 other_pods 'the kind of binding' --set hap.bindingKind=SecretBinding
 other_pods 'the project' --set gardener.namespace=garden-other

@@ -43,6 +43,15 @@ controllers:
   {{- toYaml .Values.controllers | nindent 2 }}
 server:
   {{- toYaml .Values.server | nindent 2 }}
+tenancy:
+  {{- toYaml .Values.tenancy | nindent 2 }}
+{{- end -}}
+
+{{/* Namespaces of the system inside clusters that a dangerous policy names, for the admission policies. */}}
+{{- define "allotment.systemNamespaces" -}}
+{{- $named := list }}
+{{- range .Values.access.policies }}{{ if .dangerous }}{{ $named = concat $named (default (list) .roleNamespaces) }}{{ end }}{{ end }}
+{{- join "," $named -}}
 {{- end -}}
 
 {{/*
@@ -65,6 +74,8 @@ controllers:
   {{- toYaml .Values.controllers | nindent 2 }}
 server:
   {{- toYaml .Values.server | nindent 2 }}
+tenancy:
+  namespaceLabel: {{ default "" .Values.tenancy.namespaceLabel | quote }}
 hap:
   bindingKind: {{ .Values.hap.bindingKind | quote }}
   labels:

@@ -23,9 +23,11 @@ const KEYS: [&str; 7] = [
 
 /// What stands beside `hap:` in the chart's values and in the operators' configuration: not ours, but known, so that
 /// either file can be checked as it is. A test compares it with the chart.
-pub(super) const SECTIONS: [&str; 37] = [
+pub(super) const SECTIONS: [&str; 43] = [
     "access",
+    "admission",
     "affinity",
+    "byoc",
     "clusters",
     "controllers",
     "extraEnv",
@@ -41,6 +43,7 @@ pub(super) const SECTIONS: [&str; 37] = [
     "ledger",
     "lifecycleManager",
     "livenessProbe",
+    "metrics",
     "nameOverride",
     "networkPolicy",
     "nodeSelector",
@@ -50,6 +53,7 @@ pub(super) const SECTIONS: [&str; 37] = [
     "podDisruptionBudget",
     "podLabels",
     "priorityClassName",
+    "quotas",
     "rbac",
     "readinessProbe",
     "replicas",
@@ -58,6 +62,8 @@ pub(super) const SECTIONS: [&str; 37] = [
     "service",
     "serviceAccount",
     "serviceMonitor",
+    "tenancy",
+    "tenantRoles",
     "terminationGracePeriodSeconds",
     "tolerations",
     "topologySpreadConstraints",
