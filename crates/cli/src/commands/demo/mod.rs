@@ -5,10 +5,12 @@
 //! | `board`, `view` | what there is and what happens, for people who watch |
 //! | `tour` | a walk through the product |
 //! | `crash` | the operators as a process that is killed again and again |
+//! | `tenants` | two tenants with users of their own, and the policies that keep them apart |
 //! | `words` | what is said at the start |
 
 mod board;
 mod crash;
+mod tenants;
 mod tour;
 mod view;
 mod words;
@@ -144,6 +146,7 @@ impl Scene<'_> {
         let gardenlet = Gardenlet::new(landscape.garden.clone(), landscape.servers.clone(), scripts);
         let running = gardenlet.start(None);
         let config = self.configure()?;
+        tenants::settle(landscape, self.folder, &config).await?;
         let stop = signals::stop()?;
         let hands = Hands::start(landscape, &config, args.crash).await?;
         output::print(&words::welcome(landscape, what, started.elapsed()))?;
@@ -215,10 +218,15 @@ impl Scene<'_> {
         let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let text = format!(
             "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: [subscription, cluster, kubeconfig]\n\
-             server:\n  address: {}\n",
+             server:\n  address: {}\n\
+             # Namespaces with this label are their tenant's. The examples are in namespaces of the platform, which may name any tenant.\n\
+             tenancy:\n  namespaceLabel: {}\n  platform: [{EXAMPLE_NAMESPACE}, default]\n\
+             # Shoots and clusters that tenants bring are on loopback here.\n\
+             byoc:\n  allow: [127.0.0.0/8, '::1/128']\n",
             json!(self.landscape.garden_kubeconfig),
             self.folder.join("ledger.db").display(),
             port.context("cannot find a free port")?,
+            tenants::LABEL,
         );
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)

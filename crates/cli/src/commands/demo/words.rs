@@ -39,6 +39,13 @@ Ask what it waits for, who sits where, and why:
   allotment kubeconfig list
   allotment kubeconfig revoke --all --yes
 
+Be a tenant, and try to get what is another's:
+  alias team-a='{kubectl} --kubeconfig {team_a}'
+  sed 's/cluster-operator/team-a/; s/abcd-0001/tenant-a/' examples/cluster.yaml | team-a apply -f -    # its own tenant: granted
+  sed 's/cluster-operator/team-a/; s/abcd-0001/tenant-b/' examples/cluster.yaml | team-a apply -f -    # refused, with the reason
+  team-a label namespace team-a {label}=tenant-b --overwrite     # Forbidden
+  control get subreq -n team-a
+
 Change rules, limits and what Shoots begin with while it runs, break them, look what it says:
   $EDITOR $config
   allotment cluster diff --all-namespaces --config $config    # what that does to Shoots that exist
@@ -71,6 +78,8 @@ An account without a cluster is to be had too:
         kubectl = landscape.kubectl.display(),
         // Gone when the demo is.
         small = config.with_file_name("small.kubeconfig").display(),
+        team_a = config.with_file_name("team-a.kubeconfig").display(),
+        label = super::tenants::LABEL,
     )
 }
 
