@@ -8,6 +8,7 @@ use crate::{
     chores::Chores,
     kinds::Kinds,
     meta,
+    policy::Policies,
     server::{Entropy, Server},
     store::Store,
 };
@@ -30,6 +31,8 @@ impl Server {
             rbac: Rbac::default(),
             tokens: TokenSigner::new(ISSUER, &key),
             chores: Chores::default(),
+            policies: Policies::default(),
+            warned: Vec::new(),
             extensions: Vec::new(),
             entropy,
             root_ca: String::new(),

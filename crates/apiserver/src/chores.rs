@@ -91,6 +91,7 @@ impl Server {
         let id = ObjectId { kind: kind.clone(), key: key.clone() };
         self.note_owners(&id, object);
         self.rbac_noticed(kind, key, object);
+        self.policies.noticed(kind, key, object);
         match (kind.group.as_str(), kind.plural.as_str()) {
             ("", "namespaces") => self.chores.push(Chore::Namespace(key.name.to_string())),
             ("apiextensions.k8s.io", "customresourcedefinitions") => {

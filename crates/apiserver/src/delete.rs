@@ -33,6 +33,8 @@ struct Options {
     uid: Option<String>,
     version: Option<String>,
     dry_run: bool,
+    /// As they were sent, for policies.
+    sent: Value,
 }
 
 impl Options {
@@ -93,8 +95,29 @@ impl Options {
             uid: text(&preconditions["uid"]),
             version: text(&preconditions["resourceVersion"]),
             dry_run: !dry_run.is_empty(),
+            sent: sent(call, body),
         })
     }
+}
+
+/// The options as a real server reads them: those of the query where there is no body.
+fn sent(call: &Call, mut body: Value) -> Value {
+    if !call.body.is_empty() {
+        return body;
+    }
+    if let Some(policy) = call.query.get("propagationPolicy") {
+        body["propagationPolicy"] = json!(policy);
+    }
+    if let Some(orphan) = call.query.get("orphanDependents") {
+        body["orphanDependents"] = json!(orphan == "true");
+    }
+    if let Some(seconds) = call.query.get("gracePeriodSeconds").and_then(|text| text.parse::<i64>().ok()) {
+        body["gracePeriodSeconds"] = json!(seconds);
+    }
+    if let Some(dry_run) = call.query.get("dryRun") {
+        body["dryRun"] = json!([dry_run]);
+    }
+    body
 }
 
 /// Refuses a body that is something else.
@@ -134,6 +157,7 @@ impl Server {
         kinds::check_delete(&object, &resource)?;
         let old = object.clone();
         self.admit(call, Some(&old), &mut object, "delete")?;
+        self.enforce_deletion(call, &old, &options.sent, options.dry_run)?;
         let mut finalizers = meta::finalizers(&object);
         finalizers.retain(|finalizer| match options.propagation {
             None => true,

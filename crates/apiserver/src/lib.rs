@@ -132,6 +132,7 @@ mod patch;
 pub mod planted;
 #[cfg(not(feature = "planted"))]
 mod planted;
+mod policy;
 mod read;
 mod request;
 mod resource;

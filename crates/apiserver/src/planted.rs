@@ -37,12 +37,14 @@ pub enum Planted {
     EverybodyMayEverything,
     EscalationAllowed,
     DeletePreconditionIgnored,
+    PolicyNotEnforced,
+    PolicyIgnoresDeletion,
 }
 
 #[cfg(feature = "planted")]
 impl Planted {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 30] = [
         Self::GenerationNotBumped,
         Self::GenerationBumpedByStatus,
         Self::ConflictNotSeen,
@@ -71,6 +73,8 @@ impl Planted {
         Self::EverybodyMayEverything,
         Self::EscalationAllowed,
         Self::DeletePreconditionIgnored,
+        Self::PolicyNotEnforced,
+        Self::PolicyIgnoresDeletion,
     ];
 }
 

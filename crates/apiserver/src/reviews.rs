@@ -51,6 +51,7 @@ impl Server {
             }
             (_, _, "status") if call.resource.status => Ok(None),
             _ => {
+                self.enforce_on_extension(call)?;
                 let extensions = std::mem::take(&mut self.extensions);
                 let request = SubresourceRequest {
                     resource: &call.resource,
@@ -79,16 +80,17 @@ impl Server {
 
     fn issue_token(&mut self, call: &Call) -> Result<Answer, ApiError> {
         let account = encode::read(&self.stored(call)?.bytes.clone())?;
+        let mut body = read_as(call, &kinds::token_request())?;
+        if body["spec"]["expirationSeconds"].is_null() {
+            body["spec"]["expirationSeconds"] = json!(DEFAULT_TOKEN_SECONDS);
+        }
+        self.enforce_on_subresource(call, ["authentication.k8s.io", "v1", "TokenRequest"], &body)?;
+        track(call, &mut body, "authentication.k8s.io/v1", "TokenRequest");
         let secrets = StorageKey { group: String::new(), plural: "secrets".to_owned() };
         let secret_uid = |name: &str| {
             let stored = self.store.get(&secrets, &Key::new(&call.namespace, name))?;
             Some(meta::text(&encode::read(&stored.bytes).ok()?, "uid").to_owned())
         };
-        let mut body = read_as(call, &kinds::token_request())?;
-        if body["spec"]["expirationSeconds"].is_null() {
-            body["spec"]["expirationSeconds"] = json!(DEFAULT_TOKEN_SECONDS);
-        }
-        track(call, &mut body, "authentication.k8s.io/v1", "TokenRequest");
         let issued = self.tokens.issue(&body, &account, secret_uid, &mut self.entropy, call.now)?;
         Ok(Answer::value(201, &issued))
     }
@@ -115,6 +117,7 @@ impl Server {
         let body = read_body(call)?;
         namespace["spec"] = body["spec"].clone();
         apply::update(Some(&old), &mut namespace, &apply_context(call, &call.resource.api_version()));
+        self.enforce(call, Some(&old), Some(&namespace))?;
         if kinds::has_own_finalizers(&namespace, &call.resource) || !meta::is_deleting(&namespace) {
             let kept = self.keep(&call.resource.clone(), namespace)?;
             return Ok(Answer::json(200, encode::object(&kept)?));

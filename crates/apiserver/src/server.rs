@@ -41,6 +41,7 @@ use crate::{
     extension::Extension,
     kinds::Kinds,
     planted::Planted,
+    policy::Policies,
     request::{self, Query, ResourceRoute, Route, Verb},
     resource::Resource,
     state::State,
@@ -67,6 +68,9 @@ pub struct Server {
     pub(crate) rbac: Rbac,
     pub(crate) tokens: TokenSigner,
     pub(crate) chores: Chores,
+    pub(crate) policies: Policies,
+    /// What policies warn of in the request that is being answered.
+    pub(crate) warned: Vec<String>,
     pub(crate) extensions: Vec<Box<dyn Extension>>,
     pub(crate) entropy: Entropy,
     /// The CA bundle that every namespace gets as `kube-root-ca.crt`.
@@ -128,6 +132,18 @@ impl Answer {
     fn warning_first(mut self, text: Option<String>) -> Self {
         if let (Self::Now(reply), Some(text)) = (&mut self, text) {
             reply.warnings.insert(0, text);
+        }
+        self
+    }
+
+    /// Adds warnings that are not among them yet.
+    fn warning_last(mut self, texts: Vec<String>) -> Self {
+        if let Self::Now(reply) = &mut self {
+            for text in texts {
+                if !reply.warnings.contains(&text) {
+                    reply.warnings.push(text);
+                }
+            }
         }
         self
     }
@@ -236,7 +252,8 @@ impl Server {
                 let call = self.call(&parts.method, route, query, user, &parts.headers, body, now)?;
                 let deprecation = call.resource.defined.as_ref().and_then(|it| it.deprecation.clone());
                 let answer = self.dispatch(&call).unwrap_or_else(|error| Answer::refusal(&error));
-                Ok(answer.warning_first(deprecation))
+                let warned = std::mem::take(&mut self.warned);
+                Ok(answer.warning_last(warned).warning_first(deprecation))
             }
             other => {
                 let verb = parts.method.as_str().to_ascii_lowercase();

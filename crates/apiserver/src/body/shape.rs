@@ -1,7 +1,10 @@
 //! What the kinds that are built in are made of, in the terms of a real server: it reads bodies into Go types, and names
 //! them when something does not fit.
 
-use k8s_openapi::api::{authentication, authorization, coordination, core, events, rbac};
+use crate::policy;
+use k8s_openapi::api::{
+    admissionregistration, authentication, authorization, coordination, core, events, rbac,
+};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -62,6 +65,16 @@ fn kinds() -> Vec<(&'static str, &'static str, Shape)> {
         (rbac_group, "ClusterRole", shape_of::<rbac::v1::ClusterRole>()),
         (rbac_group, "ClusterRoleBinding", shape_of::<rbac::v1::ClusterRoleBinding>()),
         ("apiextensions.k8s.io", "CustomResourceDefinition", shape_of::<CustomResourceDefinition>()),
+        (
+            policy::GROUP,
+            "ValidatingAdmissionPolicy",
+            shape_of::<admissionregistration::v1::ValidatingAdmissionPolicy>(),
+        ),
+        (
+            policy::GROUP,
+            "ValidatingAdmissionPolicyBinding",
+            shape_of::<admissionregistration::v1::ValidatingAdmissionPolicyBinding>(),
+        ),
         (review_group, "SelfSubjectAccessReview", shape_of::<authorization::v1::SelfSubjectAccessReview>()),
         (review_group, "SelfSubjectRulesReview", shape_of::<authorization::v1::SelfSubjectRulesReview>()),
         (review_group, "SubjectAccessReview", shape_of::<authorization::v1::SubjectAccessReview>()),
@@ -141,6 +154,13 @@ fn named_text(of: &str, field: &str) -> Option<&'static str> {
         ("NamespaceStatus", "phase") => "v1.NamespacePhase",
         ("NamespaceCondition", "type") => "v1.NamespaceConditionType",
         ("NamespaceCondition", "status") => "v1.ConditionStatus",
+        ("ValidatingAdmissionPolicySpec", "failurePolicy") => "v1.FailurePolicyType",
+        ("MatchResources", "matchPolicy") => "v1.MatchPolicyType",
+        ("NamedRuleWithOperations", "operations") => "v1.OperationType",
+        ("NamedRuleWithOperations", "scope") => "v1.ScopeType",
+        ("Validation", "reason") => "v1.StatusReason",
+        ("ValidatingAdmissionPolicyBindingSpec", "validationActions") => "v1.ValidationAction",
+        ("ParamRef", "parameterNotFoundAction") => "v1.ParameterNotFoundActionType",
         ("LeaseSpec", "strategy") => "v1.CoordinatedLeaseStrategy",
         ("CustomResourceDefinitionSpec", "scope") => "v1.ResourceScope",
         ("CustomResourceConversion", "strategy") => "v1.ConversionStrategyType",

@@ -1,6 +1,7 @@
 //! The table of kinds that every cluster has.
 
 use crate::{
+    policy,
     resource::{Nature, Resource},
     schema::{self, Schema},
     table,
@@ -55,7 +56,7 @@ const NEW_EVENT_FIELDS: &[&str] = &[
     ".reportingController",
 ];
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 20] = [
     Row { short: &["cm"], ..row("", "ConfigMap", "configmaps", true) },
     Row { selectable: &[".type"], ..row("", "Secret", "secrets", true) },
     Row {
@@ -77,6 +78,8 @@ const ROWS: [Row; 18] = [
         status: true,
         ..row("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", false)
     },
+    Row { status: true, ..row(policy::GROUP, "ValidatingAdmissionPolicy", policy::POLICIES, false) },
+    row(policy::GROUP, "ValidatingAdmissionPolicyBinding", policy::BINDINGS, false),
     review(AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews", false),
     review(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews", false),
     review(AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews", false),
@@ -109,7 +112,9 @@ fn resource(row: &Row) -> Resource {
         singular: row.kind.to_ascii_lowercase(),
         short_names: own(row.short),
         categories: match row.kind {
-            "CustomResourceDefinition" => vec!["api-extensions".to_owned()],
+            "CustomResourceDefinition" | "ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding" => {
+                vec!["api-extensions".to_owned()]
+            }
             _ => Vec::new(),
         },
         namespaced: row.namespaced,

@@ -1,5 +1,6 @@
 //! The kinds that every cluster has, and what is particular about them.
 
+mod admission;
 mod builtin;
 mod definition;
 pub(crate) mod event;
@@ -14,6 +15,7 @@ pub(crate) use plain::{ACCOUNT_TOKEN, account_of};
 use crate::{
     auth::rbac,
     error::{ApiError, FieldError},
+    policy,
     resource::{Resource, StorageKey},
 };
 use jiff::Timestamp;
@@ -83,10 +85,10 @@ pub(crate) fn empty(resource: &Resource) -> Option<&Value> {
     static DEFINITION: LazyLock<Value> =
         LazyLock::new(|| json!({ "spec": { "names": {} }, "status": { "acceptedNames": {} } }));
     match place(resource) {
-        ("", "namespaces") => Some(&SPEC_AND_STATUS),
+        ("", "namespaces") | (policy::GROUP, policy::POLICIES) => Some(&SPEC_AND_STATUS),
         ("", "events") => Some(&EVENT),
         ("events.k8s.io", "events") => Some(&NEW_EVENT),
-        ("coordination.k8s.io", "leases") => Some(&SPEC),
+        ("coordination.k8s.io", "leases") | (policy::GROUP, policy::BINDINGS) => Some(&SPEC),
         ("apiextensions.k8s.io", "customresourcedefinitions") => Some(&DEFINITION),
         _ => None,
     }
@@ -111,7 +113,9 @@ pub(crate) fn wants_version(resource: &Resource) -> bool {
     resource.is_custom()
         || matches!(
             place(resource),
-            ("coordination.k8s.io", "leases") | ("apiextensions.k8s.io", "customresourcedefinitions")
+            ("coordination.k8s.io", "leases")
+                | ("apiextensions.k8s.io", "customresourcedefinitions")
+                | (policy::GROUP, _)
         )
 }
 
@@ -123,6 +127,8 @@ pub(crate) fn default(object: &mut Value, resource: &Resource) {
         ("", "namespaces") => namespace::default(object),
         (_, "events") => event::default(object, resource.group.is_empty()),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::default(object),
+        (policy::GROUP, policy::POLICIES) => admission::default_policy(object),
+        (policy::GROUP, policy::BINDINGS) => admission::default(object),
         (rbac::GROUP, _) => {
             if let Some(kind) = rbac::Kind::named(&resource.kind) {
                 rbac::set_defaults(kind, object);
@@ -141,6 +147,7 @@ pub(crate) fn prepare_create(object: &mut Value, resource: &Resource) {
         }
         (rbac::GROUP, "roles" | "clusterroles") => null_if_empty(object, "rules"),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare_create(object),
+        (policy::GROUP, _) => admission::prepare_create(object, resource.status),
         _ => {}
     }
 }
@@ -158,6 +165,7 @@ pub(crate) fn prepare_update(object: &mut Value, old: &Value, resource: &Resourc
         ("", "namespaces") => namespace::prepare_update(object, old),
         (rbac::GROUP, "roles" | "clusterroles") => null_if_empty(object, "rules"),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::prepare_update(object, old),
+        (policy::GROUP, _) => admission::prepare_update(object, old),
         _ => {}
     }
 }
@@ -170,6 +178,7 @@ pub(crate) fn validate(new: &Value, old: Option<&Value>, resource: &Resource) ->
         ("", "configmaps") => plain::validate_config_map(new, old),
         ("coordination.k8s.io", "leases") => plain::validate_lease(new),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::validate(new, old),
+        (policy::GROUP, _) => admission::validate(new, &resource.kind),
         (rbac::GROUP, _) => {
             rbac::Kind::named(&resource.kind).map(|kind| rbac::validate(kind, new, old)).unwrap_or_default()
         }

@@ -1,6 +1,8 @@
 //! The types that Kubernetes itself has, as OpenAPI describes them.
 
-use k8s_openapi::api::{authentication, authorization, coordination, core, events, rbac};
+use k8s_openapi::api::{
+    admissionregistration, authentication, authorization, coordination, core, events, rbac,
+};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
@@ -14,6 +16,9 @@ pub(super) const PLACE: &str = "#/components/schemas/";
 
 /// What every object has.
 pub(super) const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/// What an admission policy says.
+const POLICY_SPEC: &str = "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicySpec";
 
 /// The types of the kinds that every cluster has, and what they are made of.
 pub(super) fn types() -> &'static Schemas {
@@ -47,6 +52,8 @@ fn collect() -> Schemas {
     generator.subschema_for::<rbac::v1::ClusterRole>();
     generator.subschema_for::<rbac::v1::ClusterRoleBinding>();
     generator.subschema_for::<CustomResourceDefinition>();
+    generator.subschema_for::<admissionregistration::v1::ValidatingAdmissionPolicy>();
+    generator.subschema_for::<admissionregistration::v1::ValidatingAdmissionPolicyBinding>();
     generator.subschema_for::<authorization::v1::SelfSubjectAccessReview>();
     generator.subschema_for::<authorization::v1::SelfSubjectRulesReview>();
     generator.subschema_for::<authorization::v1::SubjectAccessReview>();
@@ -104,6 +111,8 @@ fn merge_as_upstream(types: &mut Schemas) {
         ("io.k8s.api.core.v1.ServiceAccount", "secrets", Some("name")),
         ("io.k8s.api.core.v1.ServiceAccount", "imagePullSecrets", None),
         ("io.k8s.api.core.v1.NamespaceStatus", "conditions", Some("type")),
+        (POLICY_SPEC, "matchConditions", Some("name")),
+        (POLICY_SPEC, "variables", Some("name")),
     ] {
         let Some(list) = types.get_mut(name).and_then(|schema| schema["properties"].get_mut(field)) else {
             continue;

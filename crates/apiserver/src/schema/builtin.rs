@@ -2,7 +2,8 @@
 //! merged stands here.
 
 use super::{ListType, Schema, Type};
-use k8s_openapi::api::{coordination, core, events, rbac};
+use crate::policy;
+use k8s_openapi::api::{admissionregistration, coordination, core, events, rbac};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -36,6 +37,16 @@ fn kinds() -> Vec<(&'static str, &'static str, Schema)> {
         (rbac_group, "ClusterRole", schema_of::<rbac::v1::ClusterRole>()),
         (rbac_group, "ClusterRoleBinding", schema_of::<rbac::v1::ClusterRoleBinding>()),
         ("apiextensions.k8s.io", "CustomResourceDefinition", schema_of::<CustomResourceDefinition>()),
+        (
+            policy::GROUP,
+            "ValidatingAdmissionPolicy",
+            schema_of::<admissionregistration::v1::ValidatingAdmissionPolicy>(),
+        ),
+        (
+            policy::GROUP,
+            "ValidatingAdmissionPolicyBinding",
+            schema_of::<admissionregistration::v1::ValidatingAdmissionPolicyBinding>(),
+        ),
     ]
 }
 
@@ -88,8 +99,18 @@ fn resolved(schema: &Value, definitions: &Value, name: &str) -> Value {
         shape.insert("properties".to_owned(), properties.into());
     }
     // Types that are referred to and merged as one value are told by their names.
-    let atomic =
-        ["OwnerReference", "ObjectReference", "LocalObjectReference", "RoleRef", "Subject", "LabelSelector"];
+    let atomic = [
+        "OwnerReference",
+        "ObjectReference",
+        "LocalObjectReference",
+        "RoleRef",
+        "Subject",
+        "LabelSelector",
+        "MatchResources",
+        "NamedRuleWithOperations",
+        "ParamKind",
+        "ParamRef",
+    ];
     if atomic.iter().any(|atomic| name.rsplit('.').next() == Some(*atomic)) {
         shape.insert("x-kubernetes-map-type".to_owned(), json!("atomic"));
     }
@@ -107,6 +128,12 @@ fn merge_as_upstream(schema: &mut Schema) {
     }
     if schema.properties.contains_key("imagePullSecrets") {
         list(schema, "secrets", ListType::Map(vec!["name".to_owned()]));
+    }
+    if let Some(spec) = schema.properties.get_mut("spec")
+        && spec.properties.contains_key("matchConstraints")
+    {
+        list(spec, "matchConditions", ListType::Map(vec!["name".to_owned()]));
+        list(spec, "variables", ListType::Map(vec!["name".to_owned()]));
     }
     if let Some(status) = schema.properties.get_mut("status") {
         list(status, "conditions", ListType::Map(vec!["type".to_owned()]));

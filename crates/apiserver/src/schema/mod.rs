@@ -22,7 +22,10 @@ mod tests;
 mod validation;
 
 pub(crate) use builtin::{builtin, object_meta};
-pub(crate) use cel::CompiledRules;
+pub(crate) use cel::{
+    Budget, CompiledRules, Environment, Inputs, OutOfBudget, Program, Programs, ResourceCheck, Session,
+    Wanted,
+};
 pub(crate) use defaults::default;
 pub(crate) use defaults::fill;
 pub(crate) use formats::unrecognized_formats;

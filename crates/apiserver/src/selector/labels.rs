@@ -1,7 +1,11 @@
 //! Label selectors, read as `k8s.io/apimachinery/pkg/labels` reads them: what it refuses is refused in its words.
 
 use crate::error::ApiError;
-use crate::{auth::aggregate, names};
+use crate::{
+    auth::{aggregate, items, text, texts},
+    names,
+};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Which labels an object must have.
@@ -29,6 +33,26 @@ impl LabelSelector {
     pub(crate) fn parse(text: &str) -> Result<Self, ApiError> {
         let parser = Parser { tokens: tokens(text), next: 0 };
         parser.requirements().map(Self).map_err(ApiError::bad_request)
+    }
+
+    /// Reads `matchLabels` and `matchExpressions`. An operator that there is not matches nothing.
+    pub(crate) fn of_object(selector: &Value) -> Self {
+        let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+        let labels = labels.map(|(key, value)| Requirement {
+            key: key.clone(),
+            is: Is::In(vec![value.as_str().unwrap_or_default().to_owned()]),
+        });
+        let expressions = items(selector, "matchExpressions").iter().map(|expression| Requirement {
+            key: text(expression, "key").to_owned(),
+            is: match text(expression, "operator") {
+                "In" => Is::In(texts(expression, "values")),
+                "NotIn" => Is::NotIn(texts(expression, "values")),
+                "Exists" => Is::Present,
+                "DoesNotExist" => Is::Absent,
+                _ => Is::In(Vec::new()),
+            },
+        });
+        Self(labels.chain(expressions).collect())
     }
 
     /// Whether nothing is asked for.

@@ -210,6 +210,7 @@ impl Server {
         self.store = Store::from_entries(entries);
         self.rbac = crate::auth::rbac::Rbac::default();
         self.chores = crate::chores::Chores::default();
+        self.policies = crate::policy::Policies::default();
         self.kinds = Kinds::builtin();
         for resource in self.extensions.iter().flat_map(|extension| extension.resources()) {
             self.kinds.register(resource);

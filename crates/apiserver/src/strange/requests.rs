@@ -33,6 +33,8 @@ impl Server {
             rbac: self.rbac.clone(),
             tokens: self.tokens.clone(),
             chores: self.chores.clone(),
+            policies: self.policies.clone(),
+            warned: Vec::new(),
             extensions: Vec::new(),
             entropy: entropy(),
             root_ca: self.root_ca.clone(),

@@ -33,6 +33,37 @@ pub(crate) fn columns(group: &str, kind: &str) -> Vec<Column> {
         "RoleBinding" => binding("roleBinding", about("roleRef")),
         "ClusterRoleBinding" => binding("clusterRoleBinding", about("roleRef")),
         "Event" => event_columns(),
+        "ValidatingAdmissionPolicy" => vec![
+            name(),
+            Column {
+                type_: "integer".to_owned(),
+                ..text(
+                    "Validations",
+                    "Validations indicates the number of validation rules defined in this configuration",
+                    |policy, _| json!(policy["spec"]["validations"].as_array().map_or(0, Vec::len)),
+                )
+            },
+            text(
+                "ParamKind",
+                "ParamKind specifies the kind of resources used to parameterize this policy",
+                param_kind,
+            ),
+            age_column(),
+        ],
+        "ValidatingAdmissionPolicyBinding" => vec![
+            name(),
+            text(
+                "PolicyName",
+                "PolicyName indicates the policy definition which the policy binding binded to",
+                |binding, _| at(binding, "/spec/policyName"),
+            ),
+            text(
+                "ParamRef",
+                "ParamRef indicates the param resource which sets the configration param",
+                param_ref,
+            ),
+            age_column(),
+        ],
         _ => vec![name(), created_at()],
     }
 }
@@ -95,6 +126,24 @@ fn event_columns() -> Vec<Column> {
 
 fn at(object: &Value, pointer: &str) -> Value {
     json!(meta::text_at(object, pointer))
+}
+
+fn param_kind(policy: &Value, _: Timestamp) -> Value {
+    match policy["spec"].get("paramKind") {
+        None => json!("<unset>"),
+        Some(kind) => {
+            json!(format!("{}/{}", meta::text_at(kind, "/apiVersion"), meta::text_at(kind, "/kind")))
+        }
+    }
+}
+
+fn param_ref(binding: &Value, _: Timestamp) -> Value {
+    let Some(param) = binding["spec"].get("paramRef") else { return json!("<unset>") };
+    match (meta::text_at(param, "/namespace"), meta::text_at(param, "/name")) {
+        ("", "") => json!("*"),
+        ("", name) => json!(name),
+        (namespace, name) => json!(format!("{namespace}/{name}")),
+    }
 }
 
 fn length(map: &Value) -> usize {

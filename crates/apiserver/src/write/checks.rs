@@ -8,6 +8,7 @@ use crate::{
     error::{ApiError, FieldError, FieldErrorKind},
     kinds, meta,
     planted::Planted,
+    policy,
     request::Verb,
     schema,
     server::{Call, Server},
@@ -58,6 +59,9 @@ impl Server {
             errors.extend(meta::validate_update(new, old));
         }
         errors.extend(kinds::validate(new, old, resource));
+        if errors.is_empty() && resource.group == policy::GROUP {
+            errors.extend(self.unreadable_params(call, old, new));
+        }
         if resource.is_custom() {
             errors.extend(match call.subresource.as_str() {
                 "status" => resource.schema.field("status").zip(new.get("status")).map_or_else(

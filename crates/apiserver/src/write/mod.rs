@@ -102,6 +102,9 @@ impl Server {
         }
         if old.is_none() {
             self.check_may_create(call)?;
+        }
+        self.enforce(call, old, Some(&new))?;
+        if old.is_none() {
             self.check_name_is_free(call, &new)?;
         } else if old == Some(&new) && !self.has(Planted::UnchangedWriteKept) {
             // An extension has put back all that was changed.
@@ -208,6 +211,8 @@ impl Server {
         apply::keep_times(old, &mut new);
         // What an extension makes of a write may differ though the write does not.
         if new == *old && resource.typed.is_none() && !self.has(Planted::UnchangedWriteKept) {
+            // Policies may be against a write that changes nothing.
+            self.enforce(call, Some(old), Some(&new))?;
             return Ok(new);
         }
         if meta::is_deleting(old) && meta::finalizers(&new).is_empty() {
@@ -226,6 +231,7 @@ impl Server {
         if !errors.is_empty() {
             return Err(ApiError::invalid(&call.resource.group, &call.resource.kind, &call.name, errors));
         }
+        self.enforce(call, Some(old), Some(&new))?;
         if !call.query.dry_run(call.verb.options())? {
             // Watchers are told of the object as it was when it was still held.
             self.discard(&call.resource, old.clone())?;

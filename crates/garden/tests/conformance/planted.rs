@@ -42,5 +42,7 @@ fn names(fault: Planted) -> &'static [&'static str] {
         Planted::EverybodyMayEverything => &["configmap::forbidden"],
         Planted::EscalationAllowed => &["rbac::nobody_gives_more_than_they_have"],
         Planted::DeletePreconditionIgnored => &["configmap::deleted"],
+        Planted::PolicyNotEnforced => &["policy::denies_every_way_to_write"],
+        Planted::PolicyIgnoresDeletion => &["policy::denies_deletions"],
     }
 }

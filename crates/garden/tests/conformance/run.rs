@@ -315,6 +315,8 @@ fn holds(wanted: &Until, seen: &Value) -> bool {
         Until::Count(pointer, count) => {
             body.pointer(pointer).and_then(Value::as_array).is_some_and(|items| items.len() == *count)
         }
+        Until::Says(words) => body["message"].as_str().is_some_and(|message| message.contains(words)),
+        Until::Warned => seen["warnings"].as_array().is_some_and(|warnings| !warnings.is_empty()),
     }
 }
 

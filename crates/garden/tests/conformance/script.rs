@@ -75,6 +75,9 @@ pub enum Until {
     There(&'static str),
     Gone(&'static str),
     Count(&'static str, usize),
+    /// Its message has this in it.
+    Says(&'static str),
+    Warned,
 }
 
 #[derive(Clone, Debug)]

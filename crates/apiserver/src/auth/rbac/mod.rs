@@ -15,7 +15,7 @@ pub(crate) use bootstrap::bootstrap_objects;
 pub(crate) use escalation::Write;
 pub(crate) use rule::PolicyRule;
 pub(super) use validation::{invalid, operator_errors, required, requirement_errors};
-pub(crate) use validation::{set_defaults, validate};
+pub(crate) use validation::{selector_errors, set_defaults, validate};
 
 use super::{User, aggregate, quoted, text};
 use crate::error::{ApiError, GroupResource};

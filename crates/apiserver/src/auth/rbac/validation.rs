@@ -146,19 +146,23 @@ fn aggregation_errors(role: &Value, errors: &mut Vec<FieldError>) {
     for (i, selector) in selectors.iter().enumerate() {
         let at = format!("{AT}[{i}]");
         let before = errors.len();
-        let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
-        for (key, value) in labels {
-            let (field, value) = (format!("{at}.matchLabels"), value.as_str().unwrap_or_default());
-            errors.extend(names::key_errors(key).into_iter().map(|why| invalid(field.clone(), key, why)));
-            errors
-                .extend(names::value_errors(value).into_iter().map(|why| invalid(field.clone(), value, why)));
-        }
-        for (j, expression) in items(selector, "matchExpressions").iter().enumerate() {
-            requirement_errors(expression, false, &format!("{at}.matchExpressions[{j}]"), errors);
-        }
+        selector_errors(selector, &at, errors);
         if errors.len() > before {
             errors.push(FieldError::new(at, FieldErrorKind::Invalid, Value::Null, "invalid label selector."));
         }
+    }
+}
+
+/// What is wrong with a label selector.
+pub(crate) fn selector_errors(selector: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+    for (key, value) in labels {
+        let (field, value) = (format!("{at}.matchLabels"), value.as_str().unwrap_or_default());
+        errors.extend(names::key_errors(key).into_iter().map(|why| invalid(field.clone(), key, why)));
+        errors.extend(names::value_errors(value).into_iter().map(|why| invalid(field.clone(), value, why)));
+    }
+    for (j, expression) in items(selector, "matchExpressions").iter().enumerate() {
+        requirement_errors(expression, false, &format!("{at}.matchExpressions[{j}]"), errors);
     }
 }
 

@@ -3,14 +3,14 @@
 use super::super::Pattern;
 use super::super::formats::go_duration_nanos;
 use super::ast::{Expr, Fold, FoldKind, Issue, Literal, Node};
+use super::authorizer;
 use super::escape::unescape;
 use super::format;
 use super::signatures::signatures;
 use super::types::{Type, declared, property};
 
-/// Finds the type of an expression over `self` and `oldSelf`, or what is wrong with it.
-pub(super) fn check<'s>(expr: &Expr, this: &Type<'s>, old: &Type<'s>) -> Result<Type<'s>, Vec<Issue>> {
-    let scope = vec![("self".to_owned(), this.clone()), ("oldSelf".to_owned(), old.clone())];
+/// Finds the type of an expression over these names, or what is wrong with it.
+pub(super) fn check<'s>(expr: &Expr, scope: Vec<(String, Type<'s>)>) -> Result<Type<'s>, Vec<Issue>> {
     let mut checker = Checker { scope, issues: Vec::new() };
     let type_ = checker.type_of(expr);
     if checker.issues.is_empty() { Ok(type_) } else { Err(checker.issues) }
@@ -145,6 +145,16 @@ impl<'s> Checker<'s> {
                     Some(type_) => type_,
                     None => self.complain(at, format!("undefined field '{field}'")),
                 }
+            }
+            Type::Variables(declared) => match declared.get(field) {
+                Some(type_) => type_.clone(),
+                None => self.complain(at, format!("undefined field '{field}'")),
+            },
+            Type::Opaque(authorizer::AUTHORIZER) if field == authorizer::REQUEST_RESOURCE => {
+                Type::Opaque(authorizer::RESOURCE_CHECK)
+            }
+            Type::Opaque(name) if authorizer::is_type(name) => {
+                self.complain(at, format!("undefined field '{field}'"))
             }
             Type::Map(_, value) => *value,
             Type::Optional(item) => Type::Optional(Box::new(self.select(at, *item, field))),

@@ -185,11 +185,12 @@ impl Compiler {
 /// An expression with its type, or the description of what is wrong.
 fn typed<'s>(source: &str, this: &Type<'s>, old: &Type<'s>) -> Result<(Expr, Type<'s>), String> {
     let expr = parse(source).map_err(|issues| describe(source, issues))?;
-    let type_ = check(&expr, this, old).map_err(|issues| describe(source, issues))?;
+    let scope = vec![("self".to_owned(), this.clone()), ("oldSelf".to_owned(), old.clone())];
+    let type_ = check(&expr, scope).map_err(|issues| describe(source, issues))?;
     Ok((expr, type_))
 }
 
-fn collect_pattern(expr: &Expr, patterns: &mut BTreeMap<String, Pattern>) {
+pub(super) fn collect_pattern(expr: &Expr, patterns: &mut BTreeMap<String, Pattern>) {
     if let Node::Call { name, args, .. } = &expr.node
         && matches!(name.as_str(), "matches" | "find" | "findAll")
     {

@@ -2,7 +2,7 @@
 
 use super::parser::RESERVED;
 
-fn is_reserved(name: &str) -> bool {
+pub(super) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name) || matches!(name, "true" | "false" | "null" | "in" | "void")
 }
 

@@ -1,6 +1,7 @@
 //! Values of expressions, found without a way to end the process: every step is counted, and depth grows the stack.
 
 use super::super::Pattern;
+use super::admission::Variables;
 use super::ast::{Expr, Fold, FoldKind, Literal, Node};
 use super::functions;
 use super::value::{Failure, Outcome, Text, Val};
@@ -16,15 +17,30 @@ pub(super) struct Evaluator<'a, 'e> {
     scope: Vec<(&'e str, Val<'a>)>,
     /// Regular expressions that were written down, compiled.
     patterns: &'e BTreeMap<String, Pattern>,
+    /// The variables of a policy, found when they are needed.
+    variables: Option<Variables<'a, 'e>>,
     /// Steps taken.
     pub steps: u64,
 }
 
 impl<'a, 'e> Evaluator<'a, 'e> {
-    pub(super) fn new(patterns: &'e BTreeMap<String, Pattern>, this: Val<'a>, old: Option<Val<'a>>) -> Self {
+    /// For a rule of a schema.
+    pub(super) fn of_object(
+        patterns: &'e BTreeMap<String, Pattern>,
+        this: Val<'a>,
+        old: Option<Val<'a>>,
+    ) -> Self {
         let mut scope = vec![("self", this)];
         scope.extend(old.map(|old| ("oldSelf", old)));
-        Self { scope, patterns, steps: 0 }
+        Self::new(patterns, scope, None)
+    }
+
+    pub(super) fn new(
+        patterns: &'e BTreeMap<String, Pattern>,
+        scope: Vec<(&'e str, Val<'a>)>,
+        variables: Option<Variables<'a, 'e>>,
+    ) -> Self {
+        Self { scope, patterns, variables, steps: 0 }
     }
 
     /// Counts work; a string of ten characters is about as much as a step.
@@ -54,27 +70,8 @@ impl<'a, 'e> Evaluator<'a, 'e> {
                 self.spend(1)?;
                 self.ident(name)
             }
-            Node::Select { operand, field, optional } => {
-                let operand = self.eval(operand)?;
-                self.spend(1)?;
-                let key = Val::from(field.clone());
-                match &operand {
-                    Val::Optional(None) => Ok(operand),
-                    Val::Optional(Some(inner)) => optional_of(inner.get(&key)?),
-                    _ if *optional => optional_of(operand.get(&key)?),
-                    _ => operand.get(&key)?.ok_or_else(|| no_such_key(&key)),
-                }
-            }
-            Node::Has { operand, field } => {
-                let operand = self.eval(operand)?;
-                let key = Val::from(field.clone());
-                let found = match &operand {
-                    Val::Optional(None) => None,
-                    Val::Optional(Some(inner)) => inner.get(&key)?,
-                    _ => operand.get(&key)?,
-                };
-                Ok(Val::Bool(found.is_some()))
-            }
+            Node::Select { operand, field, optional } => self.select(operand, field, *optional),
+            Node::Has { operand, field } => self.has(operand, field),
             Node::Index { operand, index, optional } => {
                 let operand = self.eval(operand)?;
                 let index = self.eval(index)?;
@@ -108,6 +105,49 @@ impl<'a, 'e> Evaluator<'a, 'e> {
             Node::Map(entries) => self.map(entries),
             Node::Fold(fold) => self.fold(fold),
             Node::Message(name) => Err(Failure(format!("unknown type: {name}"))),
+        }
+    }
+
+    fn select(&mut self, operand: &'e Expr, field: &'e str, optional: bool) -> Outcome<'a> {
+        if let Some(variables) = self.variables_of(operand) {
+            let value = variables.get(field);
+            return if optional { optional_of(Some(value?)) } else { value };
+        }
+        let operand = self.eval(operand)?;
+        self.spend(1)?;
+        let key = Val::from(field.to_owned());
+        match &operand {
+            Val::Optional(None) => Ok(operand),
+            Val::Optional(Some(inner)) => optional_of(field_of(inner, &key)?),
+            _ if optional => optional_of(field_of(&operand, &key)?),
+            _ => field_of(&operand, &key)?.ok_or_else(|| no_such_key(&key)),
+        }
+    }
+
+    fn has(&mut self, operand: &'e Expr, field: &'e str) -> Outcome<'a> {
+        if let Some(variables) = self.variables_of(operand) {
+            return Ok(Val::Bool(variables.declares(field)));
+        }
+        let operand = self.eval(operand)?;
+        let key = Val::from(field.to_owned());
+        let found = match &operand {
+            Val::Optional(None) => None,
+            Val::Optional(Some(inner)) => field_of(inner, &key)?,
+            _ => field_of(&operand, &key)?,
+        };
+        Ok(Val::Bool(found.is_some()))
+    }
+
+    /// The variables of a policy, if that is what a name stands for here.
+    fn variables_of(&self, operand: &Expr) -> Option<Variables<'a, 'e>> {
+        let variables = self.variables.as_ref()?;
+        match &operand.node {
+            Node::Ident(name)
+                if name == "variables" && !self.scope.iter().any(|(known, _)| known == name) =>
+            {
+                Some(variables.clone())
+            }
+            _ => None,
         }
     }
 
@@ -301,6 +341,15 @@ fn optional_of<'a>(value: Option<Val<'a>>) -> Outcome<'a> {
     })
 }
 
+/// The value of a field; `null` and whatever else has no fields has not got this one.
+fn field_of<'a>(operand: &Val<'a>, key: &Val<'a>) -> Result<Option<Val<'a>>, Failure> {
+    match operand {
+        Val::Null => Ok(None),
+        Val::Authorization(question) => Ok(question.field(key.text().unwrap_or_default())),
+        _ => operand.get(key),
+    }
+}
+
 fn no_such_key(key: &Val<'_>) -> Failure {
     Failure(format!("no such key: {}", functions::shown(key)))
 }
@@ -320,6 +369,6 @@ fn index_of<'a>(operand: &Val<'a>, index: &Val<'a>) -> Result<Outcome<'a>, Failu
                 None => Ok(Err(Failure(format!("index out of bounds: {}", functions::shown(index))))),
             }
         }
-        _ => Ok(operand.get(index)?.ok_or_else(|| no_such_key(index))),
+        _ => Ok(field_of(operand, index)?.ok_or_else(|| no_such_key(index))),
     }
 }

@@ -3,7 +3,7 @@
 use super::super::numbers::go_float;
 use super::eval::Evaluator;
 use super::value::{Failure, Outcome, Val, any_equal};
-use super::{collections, library, texts, times};
+use super::{authorizer, collections, library, texts, times};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -79,6 +79,7 @@ fn called_by_type<'a>(
         Some(Val::List(_) | Val::JsonList(..)) => collections::call(name, args),
         Some(Val::Timestamp(_) | Val::Duration(_)) => times::call(name, args),
         Some(Val::Int(count)) if name == "lists.range" => Some(collections::range(eval, *count)),
+        Some(Val::Authorization(question)) => Some(authorizer::call(question, name, &args[1..])),
         _ => None,
     };
     own.unwrap_or_else(|| library::call(eval, name, method, args))

@@ -100,7 +100,7 @@ fn to_library(value: &Val<'_>) -> Result<cel::Value, Failure> {
             }
             Value::Map(Map { map: Arc::new(map) })
         }
-        Val::Optional(_) => return Err(Failure::no_overload()),
+        Val::Optional(_) | Val::Authorization(_) => return Err(Failure::no_overload()),
     })
 }
 

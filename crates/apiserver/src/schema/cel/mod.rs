@@ -1,7 +1,9 @@
 //! Rules in CEL: our own parser, checker, evaluator and walk over schema and object; the functions of Kubernetes'
 //! libraries come from `kube-cel`.
 
+mod admission;
 mod ast;
+mod authorizer;
 mod checker;
 mod collections;
 mod compile;
@@ -26,6 +28,9 @@ use super::Schema;
 use super::correlate::Correlated;
 use super::path::Path;
 use crate::error::FieldError;
+pub(crate) use admission::{
+    Budget, Environment, Inputs, OutOfBudget, Program, Programs, ResourceCheck, Session, Wanted,
+};
 use compile::{Compiler, Tree};
 use serde_json::Value;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! The functions and operators that there are, and what they take and give.
 
+use super::authorizer;
 use super::types::Type;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -145,6 +146,20 @@ format.byte: ()format
 format.date: ()format
 format.datetime: ()format
 validate: .(format,string)optional(list(string))
+path: .(authorizer,string)pathcheck
+group: .(authorizer,string)groupcheck
+serviceAccount: .(authorizer,string,string)authorizer
+resource: .(groupcheck,string)resourcecheck
+subresource: .(resourcecheck,string)resourcecheck
+namespace: .(resourcecheck,string)resourcecheck
+name: .(resourcecheck,string)resourcecheck
+fieldSelector: .(resourcecheck,string)resourcecheck
+labelSelector: .(resourcecheck,string)resourcecheck
+check: .(pathcheck,string)decision|.(resourcecheck,string)decision
+allowed: .(decision)bool
+reason: .(decision)string
+errored: .(decision)bool
+error: .(decision)string
 optional.of: (A)optional(A)
 optional.none: ()optional(A)
 optional.ofNonZeroValue: (A)optional(A)
@@ -225,6 +240,11 @@ fn type_(rest: &mut &str) -> Type<'static> {
         "quantity" => Type::Opaque("kubernetes.Quantity"),
         "semver" => Type::Opaque("kubernetes.Semver"),
         "format" => Type::Opaque("kubernetes.NamedFormat"),
+        "authorizer" => Type::Opaque(authorizer::AUTHORIZER),
+        "pathcheck" => Type::Opaque(authorizer::PATH_CHECK),
+        "groupcheck" => Type::Opaque(authorizer::GROUP_CHECK),
+        "resourcecheck" => Type::Opaque(authorizer::RESOURCE_CHECK),
+        "decision" => Type::Opaque(authorizer::DECISION),
         _ => Type::Dyn,
     }
 }

@@ -1,8 +1,10 @@
 //! The types of expressions.
 
 use super::super::{Schema, Type as SchemaType};
+use super::admission;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 #[derive(Clone, Debug)]
 pub(super) enum Type<'s> {
@@ -27,6 +29,8 @@ pub(super) enum Type<'s> {
     Object(&'s Schema, bool),
     /// A type of a library: `kubernetes.Quantity`, `net.IP`.
     Opaque(&'static str),
+    /// The variables that an admission policy declares.
+    Variables(Arc<BTreeMap<String, Type<'s>>>),
     /// Any type, the same one wherever the letter occurs in a signature.
     Param(u8),
 }
@@ -166,7 +170,8 @@ impl fmt::Display for Type<'_> {
             Self::Bytes => "bytes",
             Self::Duration => "duration",
             Self::Timestamp => "timestamp",
-            Self::Object(..) => "object",
+            Self::Object(schema, _) => admission::type_name(schema).unwrap_or("object"),
+            Self::Variables(_) => "kubernetes.variables",
             Self::Opaque(name) => name,
             Self::Param(letter) => ["A", "B", "C"][usize::from(*letter).min(2)],
             Self::List(item) => return write!(f, "list({item})"),

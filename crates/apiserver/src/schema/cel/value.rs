@@ -2,6 +2,7 @@
 
 use super::super::formats::duration_nanos;
 use super::super::{ListType, Schema, Type as SchemaType};
+use super::authorizer::Authorization;
 use super::escape::{escape, unescape};
 use super::types::property;
 use jiff::Timestamp;
@@ -9,6 +10,7 @@ use kube_cel::cel;
 use serde_json::{Map, Value as Json};
 use std::cmp::Ordering;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 /// Why an expression has no value, in the words of a real server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub(super) enum Val<'a> {
     Opaque(cel::Value),
     /// What a schema does not describe; it can only be compared.
     Undescribed(&'a Json),
+    /// A question to the authorizer, or its answer.
+    Authorization(Rc<Authorization<'a>>),
 }
 
 #[derive(Clone, Debug)]
@@ -74,8 +78,33 @@ fn failure<T>(words: impl Into<String>) -> Result<T, Failure> {
     Err(Failure(words.into()))
 }
 
+/// Stands for the schema of values that have none: expressions of admission policies see objects as they are.
+static ANYTHING: LazyLock<Schema> = LazyLock::new(Schema::default);
+
+fn is_anything(schema: &Schema) -> bool {
+    std::ptr::eq(schema, &*ANYTHING)
+}
+
+/// A value without a schema: its fields are whatever is there, under their own names.
+pub(super) fn plain(value: &Json) -> Val<'_> {
+    match value {
+        Json::Null => Val::Null,
+        Json::Bool(value) => Val::Bool(*value),
+        Json::Number(number) => match number.as_i64() {
+            Some(number) => Val::Int(number),
+            None => Val::Double(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => Val::Text(Text::Lent(text)),
+        Json::Array(items) => Val::JsonList(items, &ANYTHING),
+        Json::Object(fields) => Val::JsonMap(fields, &ANYTHING, false),
+    }
+}
+
 /// A value of an object, as an expression sees it.
 pub(super) fn view<'a>(value: &'a Json, schema: &'a Schema, resource: bool) -> Outcome<'a> {
+    if is_anything(schema) {
+        return Ok(plain(value));
+    }
     if value.is_null() {
         return match schema.nullable {
             true => Ok(Val::Null),
@@ -199,6 +228,7 @@ impl<'a> Val<'a> {
             Self::JsonMap(..) | Self::Map(_) => "map",
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
+            Self::Authorization(question) => question.type_name(),
             Self::Opaque(_) | Self::Undescribed(_) => "unknown",
         }
     }
@@ -426,6 +456,7 @@ impl<'a> Val<'a> {
 
 fn view_item<'a>(item: &'a Json, list: &'a Schema) -> Outcome<'a> {
     match list.items.as_deref() {
+        _ if is_anything(list) => Ok(plain(item)),
         Some(schema) => view(item, schema, false),
         None => failure("invalid array type, expected Items with a non-empty Schema"),
     }
@@ -439,6 +470,7 @@ fn is_object(schema: &Schema, resource: bool) -> bool {
 /// The schema below a key.
 fn below<'a>(schema: &'a Schema, resource: bool, name: &str) -> Option<&'a Schema> {
     match is_object(schema, resource) {
+        _ if is_anything(schema) => Some(schema),
         true => property(schema, resource, name),
         false => schema.additional_properties.as_deref(),
     }

@@ -173,7 +173,7 @@ impl Walk {
             true => Some(Val::Optional(old.clone().map(Rc::new))),
             false => old.clone(),
         };
-        let mut evaluator = Evaluator::new(&compiled.patterns, this.clone(), shown_old);
+        let mut evaluator = Evaluator::of_object(&compiled.patterns, this.clone(), shown_old);
         let result = evaluator.eval(&compiled.expr);
         self.steps += evaluator.steps;
         match result? {
@@ -183,7 +183,7 @@ impl Walk {
         }
         let Some(message) = &compiled.message else { return Ok((false, None)) };
         // The real server shows the old value itself here, not an optional of it.
-        let mut evaluator = Evaluator::new(&compiled.patterns, this, old);
+        let mut evaluator = Evaluator::of_object(&compiled.patterns, this, old);
         let text =
             evaluator.eval(message).ok().and_then(|value| value.text().map(|text| text.trim().to_owned()));
         self.steps += evaluator.steps;

@@ -10,6 +10,8 @@ mod kinds;
 mod names;
 mod namespaces;
 mod patches;
+mod policies;
+mod policy_kinds;
 mod protocol;
 mod reads;
 mod schemas;
@@ -39,6 +41,8 @@ pub fn all() -> Vec<Case> {
         types::cases(),
         access::cases(),
         protocol::cases(),
+        policies::cases(),
+        policy_kinds::cases(),
         garden::cases(),
     ];
     all.into_iter().flatten().collect()
