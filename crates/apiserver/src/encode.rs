@@ -1,7 +1,12 @@
 //! Objects as bytes: what is stored, and what is shown of it.
 
 use crate::{
-    error::ApiError, kinds::event, request::Query, resource::Resource, store::Stored, table::Include,
+    error::ApiError,
+    kinds::event,
+    request::{Query, Verb},
+    resource::Resource,
+    store::Stored,
+    table::Include,
 };
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
@@ -108,6 +113,36 @@ pub(crate) fn read_as(stored: &Stored, resource: &Resource) -> Result<Value, Api
 /// Reads what is stored.
 pub(crate) fn read(bytes: &Bytes) -> Result<Value, ApiError> {
     serde_json::from_slice(bytes).map_err(ApiError::internal)
+}
+
+/// Refuses a client that takes nothing that a real server has to offer.
+pub(crate) fn check_accept(accept: &str, resource: &Resource, verb: Verb) -> Result<(), ApiError> {
+    const OFFERED: [&str; 3] =
+        ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+    let taken = |clause: &str| {
+        let media_type = clause.split(';').next().unwrap_or_default().trim();
+        matches!(media_type, "" | "*" | "*/*" | "application/*") || OFFERED.contains(&media_type)
+    };
+    if accept.split(',').any(taken) {
+        return Ok(());
+    }
+    let offered = OFFERED.join(", ");
+    if resource.defined.is_some() {
+        return Err(ApiError::not_acceptable(format!(
+            "only the following media types are accepted: {offered}"
+        )));
+    }
+    let streams = match verb {
+        Verb::List | Verb::Watch => {
+            ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+        }
+        _ => "",
+    };
+    let mut error = ApiError::not_acceptable(format!(
+        "406: Not Acceptable\n\nAvailable representations: {offered}{streams}"
+    ));
+    error.details = Some(Box::default());
+    Err(error)
 }
 
 #[cfg(test)]

@@ -84,7 +84,11 @@ impl Server {
         if body["spec"]["expirationSeconds"].is_null() {
             body["spec"]["expirationSeconds"] = json!(DEFAULT_TOKEN_SECONDS);
         }
-        self.enforce_on_subresource(call, ["authentication.k8s.io", "v1", "TokenRequest"], &body)?;
+        let mut named = body.clone();
+        let metadata = meta::metadata(&mut named);
+        metadata.insert("name".into(), json!(call.name));
+        metadata.insert("namespace".into(), json!(call.namespace));
+        self.enforce_on_subresource(call, ["authentication.k8s.io", "v1", "TokenRequest"], &named)?;
         track(call, &mut body, "authentication.k8s.io/v1", "TokenRequest");
         let secrets = StorageKey { group: String::new(), plural: "secrets".to_owned() };
         let secret_uid = |name: &str| {

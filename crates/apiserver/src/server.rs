@@ -36,7 +36,7 @@ use crate::{
         token::TokenSigner,
     },
     chores::Chores,
-    encode::Form,
+    encode::{Form, check_accept},
     error::ApiError,
     extension::Extension,
     kinds::Kinds,
@@ -443,36 +443,6 @@ impl Server {
         }
         self.extensions.push(extension);
     }
-}
-
-/// Refuses a client that takes nothing that a real server has to offer.
-fn check_accept(accept: &str, resource: &Resource, verb: Verb) -> Result<(), ApiError> {
-    const OFFERED: [&str; 3] =
-        ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
-    let taken = |clause: &str| {
-        let media_type = clause.split(';').next().unwrap_or_default().trim();
-        matches!(media_type, "" | "*" | "*/*" | "application/*") || OFFERED.contains(&media_type)
-    };
-    if accept.split(',').any(taken) {
-        return Ok(());
-    }
-    let offered = OFFERED.join(", ");
-    if resource.defined.is_some() {
-        return Err(ApiError::not_acceptable(format!(
-            "only the following media types are accepted: {offered}"
-        )));
-    }
-    let streams = match verb {
-        Verb::List | Verb::Watch => {
-            ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-        }
-        _ => "",
-    };
-    let mut error = ApiError::not_acceptable(format!(
-        "406: Not Acceptable\n\nAvailable representations: {offered}{streams}"
-    ));
-    error.details = Some(Box::default());
-    Err(error)
 }
 
 fn header_text(headers: &HeaderMap, name: header::HeaderName) -> &str {

@@ -125,6 +125,7 @@ pub(crate) fn default(object: &mut Value, resource: &Resource) {
         ("", "secrets") => plain::default_secret(object),
         ("", "configmaps") => plain::drop_empty(object, &["data", "binaryData"]),
         ("", "namespaces") => namespace::default(object),
+        ("coordination.k8s.io", "leases") => plain::default_lease(object),
         (_, "events") => event::default(object, resource.group.is_empty()),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definition::default(object),
         (policy::GROUP, policy::POLICIES) => admission::default_policy(object),

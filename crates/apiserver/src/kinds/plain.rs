@@ -38,6 +38,13 @@ pub(super) fn default_secret(object: &mut Value) {
     }
 }
 
+/// What a Lease says is there even if it says nothing.
+pub(super) fn default_lease(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.entry("spec").or_insert_with(|| json!({}));
+    }
+}
+
 /// An empty map is the same as none.
 pub(super) fn drop_empty(object: &mut Value, names: &[&str]) {
     let Some(fields) = object.as_object_mut() else { return };

@@ -20,6 +20,9 @@ pub(super) const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Objec
 /// What an admission policy says.
 const POLICY_SPEC: &str = "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicySpec";
 
+/// What a binding of one says.
+const BINDING_SPEC: &str = "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec";
+
 /// The types of the kinds that every cluster has, and what they are made of.
 pub(super) fn types() -> &'static Schemas {
     static TYPES: LazyLock<Schemas> = LazyLock::new(collect);
@@ -113,6 +116,7 @@ fn merge_as_upstream(types: &mut Schemas) {
         ("io.k8s.api.core.v1.NamespaceStatus", "conditions", Some("type")),
         (POLICY_SPEC, "matchConditions", Some("name")),
         (POLICY_SPEC, "variables", Some("name")),
+        (BINDING_SPEC, "validationActions", None),
     ] {
         let Some(list) = types.get_mut(name).and_then(|schema| schema["properties"].get_mut(field)) else {
             continue;

@@ -127,7 +127,6 @@ impl Validation {
                 false => names.compile(message, Wanted::Text, false).ok(),
             },
             reason: match text(validation, "reason") {
-                "Unauthorized" => ("Unauthorized", 401),
                 "Forbidden" => ("Forbidden", 403),
                 "RequestEntityTooLarge" => ("RequestEntityTooLarge", 413),
                 _ => INVALID,

@@ -47,6 +47,10 @@ impl Server {
         }
         let user = shown(&call.user);
         let why = match is_policy {
+            false if policy.is_none() => format!(
+                "unable to get policy {} to determine minimum required permissions and user {user} does not have \"get\" permission for all groups, versions and resources",
+                text(&new["spec"], "policyName")
+            ),
             true => format!(
                 "user {user} must have \"get\" permission on all objects of the referenced paramKind (kind={}, apiVersion={})",
                 text(named, "kind"),

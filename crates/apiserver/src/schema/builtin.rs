@@ -110,6 +110,7 @@ fn resolved(schema: &Value, definitions: &Value, name: &str) -> Value {
         "NamedRuleWithOperations",
         "ParamKind",
         "ParamRef",
+        "Variable",
     ];
     if atomic.iter().any(|atomic| name.rsplit('.').next() == Some(*atomic)) {
         shape.insert("x-kubernetes-map-type".to_owned(), json!("atomic"));
@@ -134,6 +135,9 @@ fn merge_as_upstream(schema: &mut Schema) {
     {
         list(spec, "matchConditions", ListType::Map(vec!["name".to_owned()]));
         list(spec, "variables", ListType::Map(vec!["name".to_owned()]));
+    }
+    if let Some(spec) = schema.properties.get_mut("spec") {
+        list(spec, "validationActions", ListType::Set);
     }
     if let Some(status) = schema.properties.get_mut("status") {
         list(status, "conditions", ListType::Map(vec!["type".to_owned()]));

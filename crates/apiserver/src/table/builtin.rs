@@ -59,7 +59,7 @@ pub(crate) fn columns(group: &str, kind: &str) -> Vec<Column> {
             ),
             text(
                 "ParamRef",
-                "ParamRef indicates the param resource which sets the configration param",
+                "ParamRef indicates the param resource which sets the configuration param",
                 param_ref,
             ),
             age_column(),
@@ -140,10 +140,33 @@ fn param_kind(policy: &Value, _: Timestamp) -> Value {
 fn param_ref(binding: &Value, _: Timestamp) -> Value {
     let Some(param) = binding["spec"].get("paramRef") else { return json!("<unset>") };
     match (meta::text_at(param, "/namespace"), meta::text_at(param, "/name")) {
-        ("", "") => json!("*"),
-        ("", name) => json!(name),
+        (_, "") => json!(selector(&param["selector"])),
+        ("", name) => json!(format!("*/{name}")),
         (namespace, name) => json!(format!("{namespace}/{name}")),
     }
+}
+
+/// A label selector as Go shows it.
+fn selector(selector: &Value) -> String {
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    let labels: String =
+        labels.map(|(key, value)| format!("{key}: {},", value.as_str().unwrap_or_default())).collect();
+    let requirements = selector["matchExpressions"].as_array().into_iter().flatten();
+    let requirements: String = requirements
+        .map(|requirement| {
+            let values = requirement["values"].as_array().into_iter().flatten();
+            let values: Vec<&str> = values.filter_map(Value::as_str).collect();
+            let (key, operator) =
+                (meta::text_at(requirement, "/key"), meta::text_at(requirement, "/operator"));
+            format!(
+                "LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{}],}},",
+                values.join(" ")
+            )
+        })
+        .collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"
+    )
 }
 
 fn length(map: &Value) -> usize {

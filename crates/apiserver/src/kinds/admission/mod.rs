@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 /// What a policy or a binding means that does not say so.
 pub(super) fn default(object: &mut Value) {
-    let Some(spec) = object.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    let Some(fields) = object.as_object_mut() else { return };
+    let spec = fields.entry("spec").or_insert_with(|| json!({}));
     drop_empty(spec);
     for field in ["matchConstraints", "matchResources"] {
         if let Some(matching) = spec.get_mut(field).filter(|matching| matching.is_object()) {

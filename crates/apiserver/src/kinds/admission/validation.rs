@@ -166,7 +166,7 @@ impl Errors {
         if name.trim().is_empty() {
             self.required(format!("{at}.name"), "name is not specified");
         } else if !Environment::is_identifier(name) {
-            self.invalid(format!("{at}.name"), name, "name is not a valid CEL identifier");
+            self.invalid(format!("{at}.name"), name, "must be a valid CEL identifier");
         }
         match expression.trim() {
             "" => self.required(format!("{at}.expression"), "expression is not specified"),
@@ -187,7 +187,7 @@ impl Errors {
         match (made, made.trim()) {
             ("", _) => {}
             (_, "") => {
-                self.invalid(format!("{at}.messageExpression"), made, "must be non-empty if specified")
+                self.invalid(format!("{at}.messageExpression"), made, "must be non-empty if specified");
             }
             _ => {
                 let compiled = names.compile(made, Wanted::Text, false);
@@ -196,12 +196,12 @@ impl Errors {
         }
         let message = text(validation, "message");
         if !message.is_empty() && message.trim().is_empty() {
-            self.invalid(format!("{at}.message"), message, "message must be non-empty if specified");
+            self.invalid(format!("{at}.message"), message, "must be non-empty if specified");
         } else if message.trim().contains(['\n', '\r']) {
-            self.invalid(format!("{at}.message"), message, "message must not contain line breaks");
+            self.invalid(format!("{at}.message"), message, "must not contain line breaks");
         }
         if let Some(reason) = present(validation, "reason") {
-            let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"];
+            let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
             self.unless_one_of(format!("{at}.reason"), reason.as_str().unwrap_or_default(), &reasons);
         }
     }
@@ -338,8 +338,7 @@ impl Errors {
             self.param_ref(param);
         }
         if let Some(matching) = present(spec, "matchResources") {
-            // Spelled as a real server spells it.
-            self.matching(matching, "spec.matchResouces");
+            self.matching(matching, "spec.matchResources");
         }
         let (at, actions) = ("spec.validationActions", texts(spec, "validationActions"));
         for (n, action) in actions.iter().enumerate() {
@@ -362,19 +361,21 @@ impl Errors {
         let at = "spec.paramRef";
         let (name, selector) = (text(param, "name"), present(param, "selector"));
         let both = !name.is_empty() && selector.is_some();
-        let mut exclusive = |field: &str| {
+        self.each(&format!("{at}.name"), name, names::path_segment_errors(name));
+        let exclusive = |this: &mut Self, field: &str| {
             let why = "name and selector are mutually exclusive";
-            self.0.push(FieldError::bare(format!("{at}.{field}"), FieldErrorKind::Forbidden, why));
+            this.0.push(FieldError::bare(format!("{at}.{field}"), FieldErrorKind::Forbidden, why));
         };
         if both {
-            exclusive("name");
-            exclusive("selector");
+            exclusive(self, "name");
         }
-        self.each(&format!("{at}.name"), name, names::path_segment_errors(name));
         if let Some(selector) = selector {
             rbac::selector_errors(selector, &format!("{at}.selector"), &mut self.0);
         } else if name.is_empty() {
             self.required(at, "one of name or selector must be specified");
+        }
+        if both {
+            exclusive(self, "selector");
         }
         match text(param, "parameterNotFoundAction") {
             "" => self.required(format!("{at}.parameterNotFoundAction"), ""),

@@ -154,7 +154,7 @@ impl<'s> Checker<'s> {
                 Type::Opaque(authorizer::RESOURCE_CHECK)
             }
             Type::Opaque(name) if authorizer::is_type(name) => {
-                self.complain(at, format!("undefined field '{field}'"))
+                self.complain(at, format!("unexpected failed resolution of '{name}'"))
             }
             Type::Map(_, value) => *value,
             Type::Optional(item) => Type::Optional(Box::new(self.select(at, *item, field))),
@@ -175,7 +175,9 @@ impl<'s> Checker<'s> {
         match known {
             None => *known = Some(type_),
             Some(known) => {
-                if !known.accepts(&type_, &mut [None, None, None]) {
+                // What is of any type goes only with its like.
+                let one_is_dyn = matches!(known, Type::Dyn) != matches!(type_, Type::Dyn);
+                if one_is_dyn || !known.accepts(&type_, &mut [None, None, None]) {
                     let words = format!("expected type '{known}' but found '{type_}'");
                     self.complain(at, words);
                 }

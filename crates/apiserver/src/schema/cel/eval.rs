@@ -344,7 +344,7 @@ fn optional_of<'a>(value: Option<Val<'a>>) -> Outcome<'a> {
 /// The value of a field; `null` and whatever else has no fields has not got this one.
 fn field_of<'a>(operand: &Val<'a>, key: &Val<'a>) -> Result<Option<Val<'a>>, Failure> {
     match operand {
-        Val::Null => Ok(None),
+        Val::Null | Val::Bool(_) | Val::Int(_) | Val::Uint(_) | Val::Double(_) | Val::Text(_) => Ok(None),
         Val::Authorization(question) => Ok(question.field(key.text().unwrap_or_default())),
         _ => operand.get(key),
     }

@@ -11,7 +11,6 @@ mod names;
 mod namespaces;
 mod patches;
 mod policies;
-mod policy_kinds;
 mod protocol;
 mod reads;
 mod schemas;
@@ -42,7 +41,6 @@ pub fn all() -> Vec<Case> {
         access::cases(),
         protocol::cases(),
         policies::cases(),
-        policy_kinds::cases(),
         garden::cases(),
     ];
     all.into_iter().flatten().collect()

@@ -1,9 +1,6 @@
 //! ValidatingAdmissionPolicies and their bindings as objects: defaults, refusals, generations, tables.
 
-use super::policies::{BINDINGS, POLICIES, binding, policy, rule, with};
-use super::shared::*;
-use crate::script::*;
-use serde_json::{Value, json};
+use super::*;
 
 /// A policy that never works: nothing binds it.
 fn spec(more: Value) -> Value {
@@ -25,7 +22,7 @@ fn unbound(more: Value) -> Step {
 
 pub fn cases() -> Vec<Case> {
     let mut all = objects();
-    all.extend(refusals());
+    all.extend(wrong());
     all.extend(compilation());
     all.extend(rights());
     all
@@ -102,7 +99,7 @@ fn objects() -> Vec<Case> {
         case(
             "policy_kind::is_shown_in_a_table",
             [
-                create(POLICIES, spec(json!({ "paramKind": { "apiVersion": "v1", "kind": "ConfigMap" } }))),
+                create(POLICIES, spec(json!({ "paramKind": { "apiVersion": "{group}/v1", "kind": "Widget" } }))),
                 get(one.clone()).accept("application/json;as=Table;v=v1;g=meta.k8s.io").ignore("/body/rows/0/cells/3"),
                 create(BINDINGS, with(binding(json!(["Audit"])), json!({ "spec": { "paramRef": { "name": "p", "namespace": "n", "parameterNotFoundAction": "Allow" } } }))),
                 create(BINDINGS, with(binding(json!(["Audit"])), json!({ "metadata": { "name": "{ns}-2" }, "spec": { "paramRef": { "selector": { "matchLabels": { "a": "b" } }, "parameterNotFoundAction": "Allow" } } }))),
@@ -127,7 +124,7 @@ fn objects() -> Vec<Case> {
     ]
 }
 
-fn refusals() -> Vec<Case> {
+fn wrong() -> Vec<Case> {
     let rules = |rule: Value| spec(json!({ "matchConstraints": { "resourceRules": [rule] } }));
     let good = || rule("", json!(["configmaps"]), json!(["CREATE"]));
     vec![
@@ -286,7 +283,7 @@ fn rights() -> Vec<Case> {
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "{ns}" },
         "rules": [
             { "apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingadmissionpolicies", "validatingadmissionpolicybindings"], "verbs": ["create"] },
-            { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] }
+            { "apiGroups": ["{group}"], "resources": ["widgets"], "verbs": ["get"] }
         ]
     });
     let bound = json!({
@@ -294,7 +291,7 @@ fn rights() -> Vec<Case> {
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "{ns}" },
         "subjects": [{ "kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "{ns}-alice" }]
     });
-    let of = |kind: &str| spec(json!({ "paramKind": { "apiVersion": "v1", "kind": kind } }));
+    let of = |kind: &str| spec(json!({ "paramKind": { "apiVersion": "{group}/v1", "kind": kind } }));
     let refers = |policy: &str| {
         with(
             binding(json!(["Audit"])),
@@ -306,12 +303,12 @@ fn rights() -> Vec<Case> {
         [
             create(CLUSTER_ROLES, role),
             create(CLUSTER_ROLE_BINDINGS, bound),
-            create(POLICIES, of("ConfigMap")).by_user("{ns}-bob").is(403),
-            create(POLICIES, of("ConfigMap")).by_user("{ns}-alice").until_code(201),
-            create(POLICIES, with(of("Secret"), json!({ "metadata": { "name": "{ns}-2" } })))
+            create(POLICIES, of("Widget")).by_user("{ns}-bob").is(403),
+            create(POLICIES, of("Widget")).by_user("{ns}-alice").until_code(201),
+            create(POLICIES, with(of("Gadget"), json!({ "metadata": { "name": "{ns}-2" } })))
                 .by_user("{ns}-alice")
                 .is(422),
-            create(POLICIES, with(of("Secret"), json!({ "metadata": { "name": "{ns}-2" } }))),
+            create(POLICIES, with(of("Gadget"), json!({ "metadata": { "name": "{ns}-2" } }))),
             create(BINDINGS, refers("{ns}")).by_user("{ns}-alice"),
             create(BINDINGS, refers("{ns}-2")).by_user("{ns}-alice").is(422),
             create(BINDINGS, refers("{ns}-3")).by_user("{ns}-alice").is(422),
