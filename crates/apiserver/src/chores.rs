@@ -9,6 +9,7 @@ use crate::{
     delete::{FOREGROUND, ORPHAN},
     encode, kinds, meta,
     planted::Planted,
+    policy::Controller,
     resource::{Resource, StorageKey},
     server::Server,
     store::Key,
@@ -46,6 +47,8 @@ enum Chore {
 pub(crate) struct Chores {
     queue: VecDeque<Chore>,
     queued: BTreeSet<Chore>,
+    /// Those that a policy is in the way of. They are tried again after the next write.
+    held: BTreeSet<Chore>,
     /// By the UID of an owner.
     dependents: BTreeMap<String, BTreeSet<ObjectId>>,
     /// The owners of an object, so that they can be forgotten.
@@ -57,6 +60,11 @@ impl Chores {
         if self.queued.insert(chore.clone()) {
             self.queue.push_back(chore);
         }
+    }
+
+    /// Puts off emptying a namespace.
+    pub(crate) fn hold_namespace(&mut self, name: &str) {
+        self.held.insert(Chore::Namespace(name.to_owned()));
     }
 
     fn pop(&mut self) -> Option<Chore> {
@@ -92,6 +100,9 @@ impl Server {
         self.note_owners(&id, object);
         self.rbac_noticed(kind, key, object);
         self.policies.noticed(kind, key, object);
+        for chore in std::mem::take(&mut self.chores.held) {
+            self.chores.push(chore);
+        }
         match (kind.group.as_str(), kind.plural.as_str()) {
             ("", "namespaces") => self.chores.push(Chore::Namespace(key.name.to_string())),
             ("apiextensions.k8s.io", "customresourcedefinitions") => {
@@ -216,6 +227,10 @@ impl Server {
             return;
         }
         if self.has(Planted::GarbageStays) {
+            return;
+        }
+        if !self.controller_may_delete(Controller::GarbageCollector, &resource, &object) {
+            self.chores.held.insert(Chore::CheckOwners(id.clone()));
             return;
         }
         // Dependents of dependents go first, if that was wanted of the owner.

@@ -4,6 +4,7 @@ use crate::{
     encode,
     error::{ApiError, GroupResource},
     meta,
+    policy::Controller,
     resource::StorageKey,
     server::Server,
     store::Key,
@@ -107,7 +108,12 @@ impl Server {
                 .filter_map(|(_, stored)| encode::read(&stored.bytes).ok())
                 .collect();
             for object in objects {
-                if !meta::is_deleting(&object) {
+                if meta::is_deleting(&object) {
+                    continue;
+                }
+                if !self.controller_may_delete(Controller::Namespace, &resource, &object) {
+                    self.chores.hold_namespace(name);
+                } else {
                     self.delete_quietly(&resource, object, false, now);
                 }
             }

@@ -11,8 +11,10 @@
 //! | `params` | the objects that a binding hands to its policy |
 //! | `decide` | what a policy says of a write |
 //! | `rights` | who may name which parameters |
+//! | `controllers` | deletions that a cluster does by itself |
 
 mod compiled;
+mod controllers;
 mod decide;
 mod matching;
 mod params;
@@ -21,7 +23,7 @@ mod rights;
 #[cfg(test)]
 mod tests;
 
-use request::Admission;
+pub(crate) use controllers::Controller;
 
 use crate::{
     error::{ApiError, Cause},
@@ -34,6 +36,7 @@ use crate::{
 };
 use compiled::{Action, Binding, Failure, Policy};
 use decide::Denial;
+use request::Admission;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -280,3 +280,34 @@ fn what_does_not_compile_is_refused() {
         assert!(message.contains(why), "{expression}: {message}");
     }
 }
+
+#[test]
+fn controllers_are_not_exempt_unless_a_policy_says_so() {
+    for exempt in [false, true] {
+        let mut cluster = Cluster::new();
+        let kept = "object != null || oldObject.metadata.name != 'kept'";
+        let by_controller = "request.userInfo.username.startsWith('system:serviceaccount:kube-system:')";
+        let expression = if exempt { format!("{kept} || {by_controller}") } else { kept.to_owned() };
+        cluster.police("p", json!({ "validations": [{ "expression": expression }] }), json!(["Deny"]));
+        let owner = json!({ "metadata": { "name": "owner" } });
+        let (_, owner, _) = cluster.send("POST", MAPS, &owner);
+        let owners = json!([{
+            "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"],
+        }]);
+        cluster.send("POST", MAPS, &json!({ "metadata": { "name": "kept", "ownerReferences": owners } }));
+        cluster.send("POST", "/api/v1/namespaces", &json!({ "metadata": { "name": "n" } }));
+        let there = "/api/v1/namespaces/n/configmaps";
+        cluster.send("POST", there, &json!({ "metadata": { "name": "kept" } }));
+        cluster.send("DELETE", &format!("{MAPS}/owner"), &Value::Null);
+        cluster.send("DELETE", "/api/v1/namespaces/n", &Value::Null);
+        let code = if exempt { 404 } else { 200 };
+        for path in [format!("{MAPS}/kept"), format!("{there}/kept"), "/api/v1/namespaces/n".to_owned()] {
+            assert_eq!(cluster.send("GET", &path, &Value::Null).0, code, "{path}");
+        }
+        // What was held goes as soon as nothing is in its way.
+        cluster.send("DELETE", &format!("{BINDINGS}/p"), &Value::Null);
+        for path in [format!("{MAPS}/kept"), "/api/v1/namespaces/n".to_owned()] {
+            assert_eq!(cluster.send("GET", &path, &Value::Null).0, 404, "{path}");
+        }
+    }
+}

@@ -103,6 +103,30 @@ pub fn writes() -> Vec<Case> {
                 get(format!("{WIDGETS}/a")),
             ],
         ),
+        case(
+            "policy::holds_a_namespace_that_ends",
+            [
+                create(NAMESPACES, json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "{ns}-ends" } })),
+                create("/api/v1/namespaces/{ns}-ends/configmaps", labelled("a", "yes")),
+                create(
+                    POLICIES,
+                    with(
+                        kept(),
+                        json!({ "spec": { "matchConstraints": { "namespaceSelector": { "matchLabels": {
+                            "kubernetes.io/metadata.name": "{ns}-ends"
+                        } } } } }),
+                    ),
+                ),
+                create(BINDINGS, binding(json!(["Deny"]))),
+                create("/api/v1/namespaces/{ns}-ends/configmaps?dryRun=All", map("probe")).until_code(422),
+                delete(format!("{NAMESPACES}/{{ns}}-ends")),
+                // As soon as it is being emptied, what may go is gone.
+                get("/api/v1/namespaces/{ns}-ends/serviceaccounts/default").until_code(404),
+                get("/api/v1/namespaces/{ns}-ends/configmaps/a"),
+                delete(format!("{BINDINGS}/{{ns}}")),
+                get(format!("{NAMESPACES}/{{ns}}-ends")).until_code(404),
+            ],
+        ),
         policed(
             "does_not_see_reviews",
             with(policy(vec![says("'matched'")]), json!({ "spec": { "matchConstraints": { "resourceRules": [
