@@ -36,6 +36,7 @@ fn scenes() -> Vec<Scene> {
         ("garden", include_str!("scenes/garden.txt")),
         ("getting", include_str!("scenes/getting.txt")),
         ("making", include_str!("scenes/making.txt")),
+        ("policies", include_str!("scenes/policies.txt")),
         ("waiting", include_str!("scenes/waiting.txt")),
     ]
     .map(|(name, text)| Scene::read(name, text))
