@@ -18,6 +18,7 @@ pub mod admission;
 pub mod check;
 pub mod cluster;
 pub mod condition;
+mod glob;
 pub mod label;
 pub mod openmcp;
 pub mod pool;

@@ -60,7 +60,8 @@ pub(crate) struct RunArgs {
     /// What is run; generic and scheduler only where openmcp-operator does not
     #[arg(long, value_enum, ignore_case = true, value_delimiter = ',', value_name = "NAMES", default_values_t = [ControllerName::Cluster, ControllerName::Accessrequest])]
     pub(crate) controllers: Vec<ControllerName>,
-    /// A file with the section `scheduler`, as openmcp-operator has it
+    /// A file with the sections `scheduler`, as openmcp-operator has it, `openmcp` and `tenancy`; its text may be in
+    /// ALLOTMENT_OPENMCP_CONFIG instead
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
     /// How many requests a second each garden gets

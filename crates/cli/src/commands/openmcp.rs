@@ -10,14 +10,17 @@ use allotment_operator::{
     metrics::Metrics,
     openmcp::{
         Instance, access,
+        config::{self, Config},
         init::{Installed, init},
         process::{self, Options, Process},
-        scheduler,
     },
 };
 use anyhow::{Context, Result, bail};
 use std::{env, fs, pin::pin, process::ExitCode};
 use tokio::runtime::Runtime;
+
+/// The text of a configuration, for whoever has no file to mount: a ClusterProvider can set variables.
+const CONFIG_VARIABLE: &str = "ALLOTMENT_OPENMCP_CONFIG";
 
 pub(crate) fn run(command: OpenmcpCommand) -> Result<ExitCode> {
     let runtime = Runtime::new().context("cannot start the runtime")?;
@@ -67,11 +70,16 @@ fn options(args: RunArgs) -> Result<Options, anyhow::Error> {
     }
     let instance = instance(&args.common);
     process::check(&instance)?;
-    let scheduler = match &args.config {
-        None => Default::default(),
-        Some(path) => {
+    let text = env::var(CONFIG_VARIABLE).ok().filter(|text| !text.trim().is_empty());
+    let config = match (&args.config, text) {
+        (None, None) => Config::default(),
+        (None, Some(text)) => config::read(&text).with_context(|| format!("in {CONFIG_VARIABLE}"))?,
+        (Some(path), None) => {
             let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            scheduler::read(&text)?
+            config::read(&text)?
+        }
+        (Some(path), Some(_)) => {
+            bail!("both --config={} and {CONFIG_VARIABLE} are set: keep one of them", path.display())
         }
     };
     let namespace = env::var(ACCESS_NAMESPACE_VARIABLE).ok().filter(|namespace| !namespace.is_empty());
@@ -84,7 +92,7 @@ fn options(args: RunArgs) -> Result<Options, anyhow::Error> {
             namespace: namespace.unwrap_or_else(|| ACCESS_NAMESPACE.to_owned()),
             prefixes: args.oidc_prefixes.into(),
         },
-        scheduler,
+        config,
         requests_per_second: args.garden_requests_per_second,
         leader_elect: args.leader_elect,
         metrics_address: args.metrics_bind_address,

@@ -1,5 +1,6 @@
 //! The `clusters` section of the configuration.
 
+use super::template::AllowedReference;
 use allotment_api::kyma::{AutoUpdate, Provider, TimeWindow};
 use ipnet::Ipv4Net;
 use schemars::JsonSchema;
@@ -22,19 +23,6 @@ pub struct Clusters {
     pub references: Vec<AllowedReference>,
     /// How fast a changed configuration is rolled out.
     pub rollout: Rollout,
-}
-
-/// An object of the garden's project that templates may refer to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AllowedReference {
-    /// Its kind: `Secret`, `ConfigMap`, `WorkloadIdentity`.
-    pub kind: String,
-    /// Its name.
-    pub name: String,
-    /// The namespaces whose Clusters may refer to it; all of them where it is not set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespaces: Option<Vec<String>>,
 }
 
 impl Clusters {

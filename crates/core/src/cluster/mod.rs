@@ -19,7 +19,7 @@
 //! | `providers/` | what the five providers' extensions want to know |
 //! | `workers`, `version`, `maintenance`, `extensions`, `authentication` | parts of a Shoot |
 //! | `lists` | lists that others write into too |
-//! | `template` | `shootTemplate` |
+//! | `template/` | `shootTemplate`, and the table of every field of a Shoot |
 //! | `render`, `name` | the whole, and what it is called |
 //! | `applied` | whether what is rendered is what is there |
 //! | `difference` | what is otherwise in two Shoots, for people |
@@ -49,8 +49,8 @@ mod zones;
 
 pub use authentication::{Authentication, KEY as AUTHENTICATION_KEY};
 pub use config::{
-    AllowedReference, CloudProfileKind, Clusters, DefaultImage, DefaultMaintenance, DefaultVolume, Defaults,
-    ProviderDefaults, Rollout,
+    CloudProfileKind, Clusters, DefaultImage, DefaultMaintenance, DefaultVolume, Defaults, ProviderDefaults,
+    Rollout,
 };
 pub use difference::{Difference, differences};
 pub use facts::{Stage, stage_of};
@@ -58,4 +58,5 @@ pub use name::shoot_name;
 pub use problem::{Note, Problem, Problems};
 pub use render::{Rendered, render};
 pub use scene::Input;
+pub use template::{AllowedReference, Coverage, coverage};
 pub use version::version_order;

@@ -7,6 +7,9 @@ use std::fmt;
 /// How many allowed values a message lists. A CloudProfile may have hundreds of machine types.
 const LISTED: usize = 40;
 
+/// How many problems a message tells. A template may have thousands of them, and a status has to be stored.
+const TOLD: usize = 20;
+
 /// Something that stops the rollout: a field, what is wrong with it, and what it could be instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -115,5 +118,10 @@ impl Findings {
 }
 
 fn join<'list>(problems: impl IntoIterator<Item = &'list Problem>) -> String {
-    problems.into_iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
+    let all: Vec<String> = problems.into_iter().map(Problem::to_string).collect();
+    let told = all[..all.len().min(TOLD)].join("; ");
+    match all.len().saturating_sub(TOLD) {
+        0 => told,
+        more => format!("{told}; and {more} more"),
+    }
 }

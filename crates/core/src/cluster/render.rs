@@ -8,7 +8,8 @@ use super::{
     problem::{Findings, Note, Problem, Problems},
     providers::{self, Ground},
     scene::{Input, Scene},
-    template, version, workers,
+    template::{self, references::Rights},
+    version, workers,
 };
 use allotment_api::{
     kyma::{FailureTolerance, Provider},
@@ -96,7 +97,13 @@ fn whole(input: Input<'_>, findings: &mut Findings) -> Option<(Value, Option<Aut
         "spec": spec,
     });
     if let Some(patch) = &input.cluster.spec.shoot_template {
-        template::apply(patch, &mut shoot, &mut wanted, findings);
+        let namespace = input.cluster.metadata.namespace.as_deref().unwrap_or_default();
+        let rights = Rights::of(input.role, namespace, &input.clusters.references);
+        template::apply(patch, &rights, &mut shoot, &mut wanted, findings);
+        // A Shoot that somebody bent out of shape cannot be written into.
+        if !findings.problems.is_empty() {
+            return None;
+        }
     }
     wanted.write(&mut shoot, input.live);
     Some((shoot, authentication))

@@ -5,6 +5,7 @@ use super::{
     facts::Facts,
     problem::{Findings, Problem},
 };
+use crate::tenancy::NamespaceRole;
 use allotment_api::{
     gardener::{CloudProfileSpec, Region, Shoot, ShootSpec, Worker},
     kyma::{Cluster, Core, Infrastructure, Provider},
@@ -16,6 +17,8 @@ use jiff::Timestamp;
 pub struct Input<'a> {
     /// What is asked for.
     pub cluster: &'a Cluster,
+    /// What its namespace may do.
+    pub role: &'a NamespaceRole,
     /// The `clusters` section of the configuration.
     pub clusters: &'a Clusters,
     /// The CloudProfile that the configuration names for the provider; of a NamespacedCloudProfile, what its status says.

@@ -8,6 +8,7 @@
 //! | [`instance`] | which provider this is, and whose a profile is |
 //! | [`landscape`] | what is done about a Landscape, and what its status says |
 //! | [`names`] | names that follow from other names, alike with upstream's |
+//! | [`policy`] | what namespaces may refer to |
 //! | [`profiles`] | which ClusterProfile a ProviderConfig makes, with which versions |
 //! | [`provider_config`] | what is done about a ProviderConfig, and what its status says |
 //! | [`responsible`] | whose an AccessRequest is |
@@ -20,6 +21,7 @@ pub mod cluster;
 pub mod instance;
 pub mod landscape;
 pub mod names;
+pub mod policy;
 pub mod profiles;
 pub mod provider_config;
 pub mod resolve;

@@ -2,6 +2,7 @@
 
 use super::{
     names::label_value,
+    policy::Policy,
     responsible::{is_handed_over, phase_of},
 };
 use crate::condition::{self, Verdict as Said};
@@ -21,6 +22,8 @@ const AFTERWARDS: SignedDuration = SignedDuration::from_secs(1);
 /// What is known.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
+    /// What namespaces may refer to.
+    pub policy: &'a Policy,
     /// The request.
     pub request: &'a AccessRequest,
     /// The ClusterRequest that it names.
@@ -183,6 +186,10 @@ fn hand_over(view: &View<'_>) -> Verdict {
             message,
         };
     }
+    if let Err(message) = view.policy.judge(view.request, view.cluster_request, view.cluster) {
+        let (phase, reason) = (RequestPhase::Denied, Reason::InvalidReference);
+        return Verdict::Explain { phase, reason, message };
+    }
     let mut reference = spec.cluster_ref.clone();
     if let (None, Some(request)) = (&reference, &spec.request_ref) {
         let name = format!("ClusterRequest {}/{}", request.namespace, request.name);
@@ -246,6 +253,7 @@ mod tests {
         cluster_request: Option<Value>,
         cluster: Option<Value>,
         profile: Option<Value>,
+        policy: Policy,
     }
 
     impl World {
@@ -274,6 +282,7 @@ mod tests {
                 )),
                 cluster: Some(cluster),
                 profile: Some(of("ClusterProfile", json!({"name": "e.p.x"}), references, Value::Null)),
+                policy: Policy::default(),
             }
         }
 
@@ -282,6 +291,7 @@ mod tests {
                 value.map(|value| serde_json::from_value(value.clone()).unwrap())
             }
             resolve(&View {
+                policy: &self.policy,
                 request: &read(Some(&self.request)).unwrap(),
                 cluster_request: read(self.cluster_request.as_ref()).as_ref(),
                 cluster: read(self.cluster.as_ref()).as_ref(),
@@ -316,6 +326,22 @@ mod tests {
         assert_eq!(by_cluster().resolve().verdict, plain(None));
         let cluster = ObjectReference { name: "c".to_owned(), namespace: "n".to_owned() };
         assert_eq!(by_request().resolve().verdict, plain(Some(cluster)));
+    }
+
+    #[test]
+    fn a_reference_into_another_namespace_is_denied_until_it_is_allowed() {
+        for mut world in [by_cluster(), by_request()] {
+            world.request["metadata"]["namespace"] = json!("other");
+            assert_eq!(world.explained(), (RequestPhase::Denied, Reason::InvalidReference));
+            world.policy = Policy::trusted();
+            assert!(matches!(world.resolve().verdict, Verdict::HandOver { .. }));
+        }
+        // Labels that somebody has set beforehand change nothing.
+        let mut world = by_cluster();
+        world.request["metadata"]["namespace"] = json!("other");
+        world.request["metadata"]["labels"] =
+            json!({"clusters.openmcp.cloud/provider": "p", "clusters.openmcp.cloud/profile": "e.p.x"});
+        assert_eq!(world.explained(), (RequestPhase::Denied, Reason::InvalidReference));
     }
 
     #[test]

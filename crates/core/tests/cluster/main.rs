@@ -11,3 +11,4 @@ mod seed;
 mod stage;
 mod tables;
 mod templates;
+mod tenants;

@@ -4,7 +4,10 @@ use allotment_api::{
     gardener::{CloudProfile, CloudProfileSpec, Shoot},
     kyma::{Cluster, Provider},
 };
-use allotment_core::cluster::{Clusters, Input, Problem, Problems, Rendered, render};
+use allotment_core::{
+    cluster::{Clusters, Input, Problem, Problems, Rendered, render},
+    tenancy::NamespaceRole,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::OnceLock};
@@ -26,6 +29,7 @@ pub struct Stage {
     pub clusters: Clusters,
     pub profile: CloudProfileSpec,
     pub live: Option<Shoot>,
+    pub role: NamespaceRole,
 }
 
 /// The CloudProfile of a landscape. Reading one takes longer than rendering a hundred Shoots.
@@ -77,7 +81,7 @@ impl Stage {
         });
         static CLUSTERS: OnceLock<Clusters> = OnceLock::new();
         let clusters = CLUSTERS.get_or_init(|| serde_saphyr::from_str(CONFIGURATION).unwrap()).clone();
-        Self { cluster, clusters, profile: profile(provider), live: None }
+        Self { cluster, clusters, profile: profile(provider), live: None, role: NamespaceRole::Platform }
     }
 
     /// With another value in the Cluster, by a path such as `spec.core.region`.
@@ -99,6 +103,7 @@ impl Stage {
         let cluster: Cluster = serde_json::from_value(self.cluster.clone()).unwrap();
         render(&Input {
             cluster: &cluster,
+            role: &self.role,
             clusters: &self.clusters,
             profile: &self.profile,
             live: self.live.as_ref(),

@@ -10,10 +10,14 @@ use allotment_api::{
     kyma::{Cluster, Provider, SubscriptionRequest},
     names::{annotation, label},
 };
-use allotment_core::cluster::{
-    AUTHENTICATION_KEY, Authentication, CloudProfileKind, Clusters, Difference, Input, Rendered, differences,
-    flow::{self, Decision, Looked, View},
-    render, shoot_name,
+use allotment_core::{
+    cluster::{
+        AUTHENTICATION_KEY, Authentication, CloudProfileKind, Clusters, Difference, Input, Rendered,
+        differences,
+        flow::{self, Decision, Looked, View},
+        render, shoot_name,
+    },
+    tenancy::{NamespaceRole, Tenancy},
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
@@ -41,6 +45,8 @@ pub struct Inspector {
     pub project: String,
     /// The configuration that is asked about.
     pub clusters: Clusters,
+    /// Whose namespaces are.
+    pub tenancy: Tenancy,
     /// The time.
     pub clock: Clock,
     /// CloudProfiles that were read: they are large, and all Clusters have the same few.
@@ -124,6 +130,7 @@ impl Inspector {
         let standing = super::look::written_standing(&found.cluster);
         flow::decide(&View {
             cluster: &found.cluster,
+            role: &self.role_of(&found.cluster),
             clusters: &self.clusters,
             profile: found.profile.as_deref(),
             request: found.request.as_ref(),
@@ -173,6 +180,7 @@ impl Inspector {
         let nothing = CloudProfileSpec::default();
         let rendered = render(&Input {
             cluster: &found.cluster,
+            role: &self.role_of(&found.cluster),
             clusters: &self.clusters,
             profile: found.profile.as_deref().unwrap_or(&nothing),
             live: Some(shoot),
@@ -273,6 +281,11 @@ impl Inspector {
         let found = found.map(Arc::new);
         self.profiles.lock().unwrap_or_else(PoisonError::into_inner).insert(provider, found.clone());
         Ok(found)
+    }
+
+    /// What the namespace of a Cluster may do.
+    fn role_of(&self, cluster: &Cluster) -> NamespaceRole {
+        self.tenancy.role_of(&cluster.namespace().unwrap_or_default(), None)
     }
 
     fn shoots(&self) -> Api<DynamicObject> {

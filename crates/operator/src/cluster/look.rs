@@ -18,10 +18,13 @@ use allotment_api::{
     kyma::{Cluster, ClusterPhase, ClusterStatus, SubscriptionRequest},
     names::annotation,
 };
-use allotment_core::cluster::{
-    Clusters,
-    flow::{self, Decision, Looked, Standing, View, decide},
-    shoot_name,
+use allotment_core::{
+    cluster::{
+        Clusters,
+        flow::{self, Decision, Looked, Standing, View, decide},
+        shoot_name,
+    },
+    tenancy::NamespaceRole,
 };
 use kube::ResourceExt;
 use std::{
@@ -46,6 +49,7 @@ pub(super) struct Scene {
     pub(super) is_due: bool,
     pub(super) has_turn: bool,
     pub(super) clusters: Arc<Clusters>,
+    role: NamespaceRole,
     profile: Option<Arc<CloudProfileSpec>>,
 }
 
@@ -103,6 +107,7 @@ impl Inner {
             is_due: false,
             has_turn: self.rollout().has_turn(name, Instant::now()),
             profile: index.profile_for(&cluster, &clusters),
+            role: self.role_of(&name.namespace),
             clusters,
             cluster,
         };
@@ -123,6 +128,7 @@ impl Inner {
     fn view<'a>(&'a self, scene: &'a Scene) -> View<'a> {
         View {
             cluster: &scene.cluster,
+            role: &scene.role,
             clusters: &scene.clusters,
             profile: scene.profile.as_deref(),
             request: scene.request.as_deref(),

@@ -25,7 +25,10 @@ use allotment_api::{
     kyma::{Cluster, SubscriptionRequest},
     names::label,
 };
-use allotment_core::cluster::{Clusters, flow::Standing};
+use allotment_core::{
+    cluster::{Clusters, flow::Standing},
+    tenancy::{NamespaceRole, Tenancy},
+};
 use futures::future::pending;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
@@ -65,6 +68,8 @@ pub struct Settings {
 pub struct Policy {
     /// The `clusters` section of the configuration.
     pub clusters: Arc<Clusters>,
+    /// Whose namespaces are.
+    pub tenancy: Arc<Tenancy>,
 }
 
 /// What an operator is made of.
@@ -242,6 +247,11 @@ impl Controller for Operator {
 impl Inner {
     pub(super) fn clusters(&self) -> Arc<Clusters> {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clusters.clone()
+    }
+
+    /// What a namespace may do.
+    pub(super) fn role_of(&self, namespace: &str) -> NamespaceRole {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).tenancy.role_of(namespace, None)
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {

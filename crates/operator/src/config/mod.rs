@@ -9,8 +9,8 @@ mod sections;
 mod tests;
 
 pub use sections::{
-    Byoc, Config, Controller, Controllers, CrossNamespace, Gardener, Hap, LedgerAddress, MetricsAccess,
-    Openmcp, Plan, Quota, Quotas, Server,
+    Byoc, Config, Controller, Controllers, Gardener, Hap, LedgerAddress, MetricsAccess, Plan, Quota, Quotas,
+    Server,
 };
 
 use crate::subscription::Policy;

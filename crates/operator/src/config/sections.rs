@@ -4,6 +4,7 @@ use allotment_api::kyma::BindingKind;
 use allotment_core::{
     access::Access,
     cluster::Clusters,
+    openmcp::policy::Openmcp,
     pool::{LabelKeys, MultiAccount},
     tenancy::Tenancy,
 };
@@ -89,24 +90,6 @@ pub struct Quota {
     /// KubeconfigRequests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubeconfig_requests: Option<u32>,
-}
-
-/// The openMCP provider.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Openmcp {
-    /// References from AccessRequests into other namespaces that are allowed.
-    pub cross_namespace: Vec<CrossNamespace>,
-}
-
-/// References that are allowed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CrossNamespace {
-    /// The namespace of the AccessRequest; `*` stands for any characters.
-    pub from: String,
-    /// The namespace that it may refer to.
-    pub to: String,
 }
 
 /// Which account a cluster runs in.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`access`] | AccessRequests of this provider: a grant in the cluster, a kubeconfig in a Secret |
 //! | [`generic`] | AccessRequests, as far as they are the same for every provider |
+//! | [`config`] | the configuration of the provider |
 //! | [`landscapes`] | the gardens that this process has logged in to, and the way from a Cluster to its Shoot |
 //! | [`init`] | the kinds on the platform cluster |
 //! | [`process`] | everything put together, as `allotment openmcp run` runs it |
@@ -24,6 +25,7 @@
 pub mod access;
 mod caches;
 mod checked;
+pub mod config;
 pub mod generic;
 pub mod init;
 pub mod landscapes;
@@ -42,8 +44,9 @@ use crate::{
     metrics::Metrics,
     runtime::{clock::Clock, controller::Leadership, lease::Candidate},
 };
+use allotment_core::openmcp::policy::Policy;
 use kube::{Api, Client, api::ObjectMeta};
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// What a controller is made of.
 #[derive(Clone)]
@@ -82,6 +85,8 @@ pub struct Settings {
     pub lease_namespace: Option<String>,
     /// The only namespace whose objects are looked at; none: all.
     pub namespace: Option<String>,
+    /// What namespaces may refer to.
+    pub policy: Arc<Policy>,
     /// How many objects are looked at at once, in each lane.
     pub workers: usize,
 }

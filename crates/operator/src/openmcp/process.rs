@@ -1,7 +1,9 @@
 //! Everything put together, as `allotment openmcp run` runs it.
 
 use super::{
-    Instance, Landscapes, Parts, Settings, access, generic,
+    Instance, Landscapes, Parts, Settings, access,
+    config::Config,
+    generic,
     landscapes::{self, Dial},
     provider, scheduler, serve,
 };
@@ -14,13 +16,14 @@ use crate::{
     runtime::{clock::Clock, controller::Controller as _},
     target::Connect,
 };
-use allotment_core::openmcp::schedule::Scheduler;
+use allotment_core::{openmcp::schedule::Scheduler, tenancy::Mode};
 use kube::Client;
 use std::{
     collections::BTreeSet,
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use tokio::{net::TcpListener, sync::watch};
 
@@ -51,8 +54,8 @@ pub struct Options {
     pub controllers: BTreeSet<Controller>,
     /// How access is handed out.
     pub access: access::Settings,
-    /// How ClusterRequests are scheduled.
-    pub scheduler: Scheduler,
+    /// How ClusterRequests are scheduled, and what namespaces may refer to.
+    pub config: Config,
     /// How hard each garden is pressed.
     pub requests_per_second: u32,
     /// Whether there are several replicas, of which one leads.
@@ -238,7 +241,7 @@ impl Process {
             kubeconfig,
             controllers,
             access,
-            scheduler,
+            config: Config { scheduler, policy },
             requests_per_second,
             leader_elect,
             metrics_address,
@@ -264,10 +267,14 @@ impl Process {
             identity: identity(),
             lease_namespace: leader_elect.then(own_namespace),
             namespace: None,
+            policy: Arc::new(policy),
             workers: WORKERS,
         };
         let Settings { identity, instance, .. } = &settings;
         tracing::info!(%identity, environment = instance.environment, provider = instance.provider, "starting");
+        if settings.policy.tenancy.mode == Mode::Trusted {
+            tracing::warn!("tenancy is trusted: every namespace may refer to Clusters of every other");
+        }
         let parts = Parts { platform, landscapes, settings, clock, metrics: metrics.clone() };
         let controllers = Controllers::new(&parts, &controllers, access, scheduler);
         let metrics_listener = bound(&metrics_address).await?;

@@ -201,5 +201,8 @@ pub(super) fn kubeconfig_policy(config: &Config) -> kubeconfig::Policy {
 }
 
 pub(super) fn cluster_policy(config: &Config) -> cluster::Policy {
-    cluster::Policy { clusters: Arc::new(config.clusters.clone()) }
+    cluster::Policy {
+        clusters: Arc::new(config.clusters.clone()),
+        tenancy: Arc::new(config.tenancy.clone().unwrap_or_default()),
+    }
 }

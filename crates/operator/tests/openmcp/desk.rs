@@ -9,6 +9,7 @@ use allotment_api::{
         gardener::{Landscape as GardenLandscape, ProviderConfig},
     },
 };
+use allotment_core::openmcp::policy::Policy;
 use allotment_operator::{
     openmcp::{Parts, access, generic},
     runtime::controller::Controller as _,
@@ -71,6 +72,22 @@ impl Desk {
         desk.make_cluster().await?;
         desk.cluster_is_ready().await?;
         Ok(desk)
+    }
+
+    /// Crashes, and comes back where namespaces may refer to something else; with the generic controller, or without.
+    pub fn restart(&mut self, policy: Policy, is_generic: bool) {
+        self.platform.crash();
+        self.platform.policy = policy.into();
+        let parts = self.platform.parts(PROVIDER);
+        self.operator = access::Operator::new(parts.clone(), access::Settings::default());
+        self.generic = generic::Operator::new(parts.clone());
+        let (operator, generic) = (self.operator.clone(), self.generic.clone());
+        self.platform.run(async move {
+            tokio::join!(operator.run_as_leader(), parts.landscapes.follow());
+        });
+        if is_generic {
+            self.platform.run(async move { generic.run_as_leader().await });
+        }
     }
 
     async fn prepared(landscape: &Landscape) -> Result<(Self, Parts), Fault> {

@@ -6,6 +6,7 @@ mod access_ends;
 mod access_kills;
 mod configs;
 mod desk;
+mod foreign;
 mod gardens;
 mod generic;
 mod lives;
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
         case!(configs::a_project_can_have_a_cloud_profile_of_its_own)
             .only_on_real("the embedded garden has no NamespacedCloudProfiles"),
         case!(configs::g14_g15_profiles_follow_their_cloud_profile),
+        case!(foreign::a_cluster_config_of_a_tenant_does_not_choose_the_account),
+        case!(foreign::no_shoot_is_made_in_an_account_that_is_not_for_it),
+        case!(foreign::references_into_another_namespace_are_denied_until_they_are_allowed),
+        case!(foreign::a_cluster_that_the_scheduler_gave_away_needs_no_permission),
         case!(lives::g1_a_cluster_lives_from_its_profile_to_its_end),
         case!(lives::g2_g3_g24_what_is_asked_for_comes_once_and_goes),
         case!(lives::g5_g19_environments_and_providers_do_not_touch_each_other),

@@ -1,6 +1,7 @@
 //! A plot as a platform cluster, and what is put on it.
 
 use allotment_api::openmcp::{AccessRequest, Cluster, ClusterProfile, ClusterRequest};
+use allotment_core::openmcp::policy::Policy;
 use allotment_operator::{
     metrics::Metrics,
     openmcp::{
@@ -35,6 +36,8 @@ pub type Fault = Box<dyn std::error::Error + Send + Sync>;
 /// A plot as a platform cluster.
 pub struct Platform {
     pub plot: Plot,
+    /// What namespaces may refer to.
+    pub policy: Arc<Policy>,
     pub metrics: Metrics,
     /// How far the controllers' clock is ahead, in seconds.
     pub ahead: Arc<AtomicI64>,
@@ -64,7 +67,9 @@ impl Platform {
 
     fn on(plot: Plot) -> Self {
         let (ahead, is_cut) = (Arc::default(), Arc::default());
-        Self { plot, metrics: Metrics::new(), ahead, is_cut, tasks: Vec::new() }
+        // As upstream has it; tests of what tenants may refer to set another one.
+        let policy = Arc::new(Policy::trusted());
+        Self { plot, policy, metrics: Metrics::new(), ahead, is_cut, tasks: Vec::new() }
     }
 
     pub fn client(&self) -> Client {
@@ -104,6 +109,7 @@ impl Platform {
             identity: provider.to_owned(),
             lease_namespace: None,
             namespace: Some(self.plot.namespace.clone()),
+            policy: self.policy.clone(),
             workers: 4,
         };
         let landscapes = Landscapes::new(landscapes::Parts {

@@ -10,6 +10,7 @@ use allotment_api::{
 use allotment_core::{
     cluster::Clusters,
     pool::{AccountName, LabelKeys},
+    tenancy::Tenancy,
 };
 use allotment_operator::{
     cluster::{Operator, Parts, Policy, Settings},
@@ -87,7 +88,7 @@ impl Play {
         Ok(self.clusters().create(&PostParams::default(), &serde_json::from_value(cluster)?).await?)
     }
 
-    async fn patch(&self, name: &str, patch: Value) -> Result<Cluster, Fault> {
+    pub async fn patch(&self, name: &str, patch: Value) -> Result<Cluster, Fault> {
         Ok(self.clusters().patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await?)
     }
 
@@ -118,7 +119,7 @@ impl Play {
     }
 
     /// Waits until it is not provisioned for this reason, and returns the message.
-    async fn because(&self, name: &str, reason: &str) -> Result<String, Fault> {
+    pub async fn because(&self, name: &str, reason: &str) -> Result<String, Fault> {
         let cluster = self
             .that(name, &format!("is {reason}"), |cluster| {
                 provisioned(cluster).is_some_and(|it| it.1 == reason)
@@ -141,7 +142,7 @@ impl Play {
         .await
     }
 
-    async fn shoot_of(&self, name: &str) -> Result<Shoot, Fault> {
+    pub async fn shoot_of(&self, name: &str) -> Result<Shoot, Fault> {
         let status = self.clusters().get(name).await?.status.unwrap();
         Ok(self.stage.plot.shoots().get(&status.shoot_name.unwrap()).await?)
     }
@@ -159,7 +160,7 @@ impl Play {
     }
 
     /// Looks at everything again, and shows that nothing is written.
-    async fn resync_writes_nothing(&self) -> Result<(), Fault> {
+    pub async fn resync_writes_nothing(&self) -> Result<(), Fault> {
         self.idle().await?;
         let before = self.versions().await?;
         self.operator.resync();
@@ -172,7 +173,7 @@ impl Play {
         }
     }
 
-    async fn idle(&self) -> Result<(), Fault> {
+    pub async fn idle(&self) -> Result<(), Fault> {
         // The watch has to have told of the last write.
         tokio::time::sleep(Duration::from_millis(300)).await;
         until("the operator rests", async || {
@@ -230,7 +231,7 @@ fn operator(stage: &Stage) -> Result<(Operator, Targets), Fault> {
 
 fn policy(text: &str) -> Result<Policy, Fault> {
     let clusters: Clusters = serde_saphyr::from_str(text)?;
-    Ok(Policy { clusters: Arc::new(clusters) })
+    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()) })
 }
 
 fn condition(cluster: &Cluster, type_: &str) -> Option<(ConditionStatus, String, String)> {

@@ -13,6 +13,7 @@ mod rendering;
 mod revoking;
 mod stage;
 mod targets;
+mod templates;
 
 use allotment_testing::{case, run};
 use std::process::ExitCode;
@@ -47,6 +48,8 @@ fn main() -> ExitCode {
         case!(rendering::whatever_can_be_asked_for_comes_and_goes),
         case!(rendering::what_others_add_to_lists_stays),
         case!(rendering::what_gardener_updates_is_not_taken_back),
+        case!(templates::every_field_of_a_shoot_is_decided_about),
+        case!(templates::a_tenant_refers_only_to_what_is_allowed_by_name),
         case!(targets::administrators_are_who_the_list_says),
         case!(targets::a_binding_in_the_way_is_told_about),
         case!(targets::one_kubeconfig_serves_all_who_ask),

@@ -5,7 +5,10 @@ use allotment_api::{
     kyma::{Cluster, Provider},
     names::FIELD_MANAGER,
 };
-use allotment_core::cluster::{Clusters, Input, Rendered, render};
+use allotment_core::{
+    cluster::{Clusters, Input, Rendered, render},
+    tenancy::NamespaceRole,
+};
 use allotment_testing::{Landscape, Outcome, Plot};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -83,6 +86,7 @@ impl Field {
         let cluster: Cluster = serde_json::from_value(self.cluster.clone())?;
         Ok(render(&Input {
             cluster: &cluster,
+            role: &NamespaceRole::Platform,
             clusters: &self.clusters,
             profile: &self.profile.spec,
             live,

@@ -131,7 +131,7 @@ impl Field {
                 labels: LabelKeys::default(),
                 workers: 8,
             },
-            policy: cluster::Policy { clusters: Arc::new(clusters) },
+            policy: cluster::Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()) },
             clock,
             metrics,
         });

@@ -87,6 +87,7 @@ impl Provider {
             identity: "bench".to_owned(),
             lease_namespace: None,
             namespace: None,
+            policy: Default::default(),
             workers: 8,
         };
         let parts = Parts { platform, landscapes, settings, clock, metrics: metrics.clone() };

@@ -6,7 +6,7 @@ use crate::stage::{
     wire::Wire,
     world::{GARDEN, NAMESPACE, SimError, World},
 };
-use allotment_core::{cluster::Clusters, pool::LabelKeys};
+use allotment_core::{cluster::Clusters, pool::LabelKeys, tenancy::Tenancy};
 use allotment_operator::{
     cluster::{Operator, Parts, Policy, Settings},
     metrics::Metrics,
@@ -73,5 +73,5 @@ pub(crate) fn policy(disk: u64, pace: u64) -> Result<Policy, SimError> {
     );
     let clusters: Clusters =
         serde_saphyr::from_str(&text).map_err(|error| SimError::Configuration(error.to_string()))?;
-    Ok(Policy { clusters: Arc::new(clusters) })
+    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()) })
 }

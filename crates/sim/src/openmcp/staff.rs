@@ -9,10 +9,9 @@ use allotment_core::openmcp::schedule::Scheduler;
 use allotment_operator::{
     metrics::Metrics,
     openmcp::{
-        Landscapes, Parts, Settings, access,
+        Landscapes, Parts, Settings, access, config,
         landscapes::{self, Dial},
         process::{Controller, Controllers},
-        scheduler,
     },
     runtime::clock::Clock,
     target::{Connect, ConnectError, Key},
@@ -45,6 +44,7 @@ pub(super) fn start(world: &Arc<World>, process: usize, identity: String) -> Opt
         identity,
         lease_namespace: realm.providers.elect.then(|| NAMESPACE.to_owned()),
         namespace: None,
+        policy: Arc::default(),
         workers: usize::try_from(world.options.workers).unwrap_or(1),
     };
     let parts = Parts { platform, landscapes, settings, clock, metrics };
@@ -82,7 +82,7 @@ fn scheduling(realm: &Realm, platform: usize) -> Scheduler {
     part: {{tenancyCount: {TENANTS}, template: {{metadata: {{generateName: part-}}, spec: {{profile: {profile}, tenancy: Shared}}}}}}
 "
     );
-    scheduler::read(&text).unwrap_or_default()
+    config::read(&text).map(|config| config.scheduler).unwrap_or_default()
 }
 
 /// The kubeconfig of a Landscape says which garden; its credentials are not looked at.

@@ -79,6 +79,7 @@ async fn connect(reach: &Reach) -> Result<Opened, StartError> {
         garden_namespace: config.gardener.namespace.clone(),
         project: config.gardener.project().to_owned(),
         clusters: config.clusters.clone(),
+        tenancy: config.tenancy.clone().unwrap_or_default(),
         clock: Clock::system(),
         profiles: Mutex::new(BTreeMap::new()),
     };

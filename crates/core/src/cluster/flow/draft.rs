@@ -55,6 +55,14 @@ impl Draft {
         problems.verdicts().into_iter().for_each(|verdict| self.put(verdict));
     }
 
+    /// Adds to the message of a condition.
+    pub fn append(&mut self, type_: ClusterCondition, words: &str) {
+        let said = self.status.conditions.iter_mut().find(|condition| condition.type_ == type_.as_str());
+        if let Some(said) = said {
+            said.message.push_str(words);
+        }
+    }
+
     /// What was said is as true of this generation.
     pub fn still(&mut self, type_: ClusterCondition) {
         let said = self.status.conditions.iter_mut().find(|condition| condition.type_ == type_.as_str());

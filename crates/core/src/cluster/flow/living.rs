@@ -74,6 +74,7 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
     let binding = own.and_then(ask::binding);
     let rendered = render(&Input {
         cluster: view.cluster,
+        role: view.role,
         clusters: view.clusters,
         profile: view.profile.unwrap_or(&nothing),
         live: shoot,
@@ -187,6 +188,7 @@ fn made(
         Ok(rendered) => rendered,
         Err(problems) => {
             draft.problems(&problems);
+            draft.append(ClusterCondition::ClusterProvisioned, "; the Shoot stays as it is");
             return rest(draft);
         }
     };

@@ -31,6 +31,7 @@ pub use outlook::Awaited;
 pub use whose::forget_managed_fields;
 
 use super::{Authentication, Clusters};
+use crate::tenancy::NamespaceRole;
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
     kyma::{Cluster, ClusterStatus, SubscriptionRequest},
@@ -45,6 +46,8 @@ use std::{fmt, time::Duration};
 pub struct View<'a> {
     /// What is asked for.
     pub cluster: &'a Cluster,
+    /// What its namespace may do.
+    pub role: &'a NamespaceRole,
     /// The `clusters` section of the configuration.
     pub clusters: &'a Clusters,
     /// The CloudProfile of its provider.

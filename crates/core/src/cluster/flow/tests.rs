@@ -20,6 +20,7 @@ struct World {
     has_turn: bool,
     administrators: Option<Result<(), String>>,
     machine_types: Vec<&'static str>,
+    role: NamespaceRole,
     now: Timestamp,
 }
 
@@ -51,6 +52,7 @@ impl World {
             has_turn: true,
             administrators: None,
             machine_types: vec!["m5.large", "m5.xlarge"],
+            role: NamespaceRole::Tenants([crate::pool::Tenant::new("t-1")].into()),
             now: "2026-01-01T00:00:00Z".parse().unwrap(),
         }
     }
@@ -132,6 +134,7 @@ impl World {
         .unwrap();
         decide(&View {
             cluster: &cluster,
+            role: &self.role,
             clusters: &clusters,
             profile: Some(&profile),
             request: request.as_ref(),
@@ -625,4 +628,29 @@ fn who_gets_cluster_admin_is_said_before_it_is_done() {
     world.cluster["spec"]["administrators"] = json!([]);
     let decision = world.decide();
     assert!(matches!(&decision.step, Step::Administrate(users) if users.is_empty()), "{:?}", decision.step);
+}
+
+#[test]
+fn a_shoot_with_a_template_that_is_refused_now_stays_as_it_is() {
+    let mut world = World::bound();
+    world.role = NamespaceRole::Platform;
+    world.cluster["spec"]["shootTemplate"] = json!({"spec": {"seedSelector": {"matchLabels": {"a": "b"}}}});
+    world.is_live = true;
+    world.create();
+    world.finish();
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Ready));
+    // The namespace is a tenant's from now on, and the Cluster asks for something else besides.
+    world.role = NamespaceRole::Tenants([].into());
+    world.cluster["spec"]["infrastructure"]["autoScalerMax"] = json!(5);
+    world.cluster["metadata"]["generation"] = json!(2);
+    let status = world.rest();
+    let said = crate::condition::find(&status.conditions, "ClusterProvisioned").unwrap();
+    assert_eq!((status.phase, said.reason.as_str()), (Some(ClusterPhase::Failed), "Invalid"));
+    for words in ["spec.shootTemplate.spec.seedSelector: only the platform", "the Shoot stays as it is"] {
+        assert!(said.message.contains(words), "{}", said.message);
+    }
+    assert_eq!(world.rest(), status, "a second look changes nothing");
+    world.cluster["spec"].as_object_mut().unwrap().remove("shootTemplate");
+    world.update();
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Ready));
 }

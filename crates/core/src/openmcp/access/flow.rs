@@ -27,6 +27,8 @@ pub struct View<'a> {
     pub provider: &'a Provider<'a>,
     /// The request.
     pub request: &'a AccessRequest,
+    /// Why its namespace may not refer to its cluster, if so.
+    pub refusal: Option<&'a str>,
     /// Its cluster.
     pub target: &'a Target,
     /// Its Secret, if it has one of its own.

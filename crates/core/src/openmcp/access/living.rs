@@ -27,6 +27,9 @@ pub(super) fn decide(view: &View<'_>, mut draft: Draft) -> Decision {
     if let Some(message) = fault(view.request) {
         return deny(view, draft, CommonReason::ConfigurationProblem.as_str(), &message);
     }
+    if let Some(message) = view.refusal {
+        return refused(view, draft, message);
+    }
     if let Target::NoCluster { name } = view.target {
         draft.phase(RequestPhase::Pending);
         let (reason, message) = (CommonReason::InvalidReference.as_str(), format!("{name} is not there"));
@@ -79,6 +82,14 @@ fn granted(view: &View<'_>, mut draft: Draft) -> Decision {
     let renewal = view.secret.and_then(|secret| renewal(view.request, secret));
     let wait = renewal.map(|renewal| renewal.duration_since(view.now).unsigned_abs());
     draft.rest().after(wait)
+}
+
+/// It gets nothing new. Judged when access is granted, never on what was handed out: that ends by itself.
+fn refused(view: &View<'_>, mut draft: Draft, message: &str) -> Decision {
+    let reason = CommonReason::InvalidReference.as_str();
+    draft.fails(ProviderCondition::FoundClusterAndProfile, reason, message);
+    let is_granted = draft.is(RequestPhase::Granted) && view.secret.is_some();
+    if is_granted { hindered(view, draft, reason, message) } else { deny(view, draft, reason, message) }
 }
 
 /// What was handed out stays granted while it works: its readers have done nothing wrong.

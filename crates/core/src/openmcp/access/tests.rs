@@ -22,6 +22,7 @@ const PROVIDER: Provider<'static> = Provider {
 #[derive(Clone)]
 struct World {
     request: AccessRequest,
+    refusal: Option<&'static str>,
     target: Target,
     secret: Option<Issued>,
     /// What a kubeconfig would be made for now.
@@ -61,6 +62,7 @@ impl World {
         });
         Self {
             request: serde_json::from_value(request).unwrap(),
+            refusal: None,
             target: Target::Shoot { uid: "shoot".to_owned(), is_made: true, is_ready: true },
             secret: None,
             made_for: "1".to_owned(),
@@ -91,6 +93,7 @@ impl World {
             let view = View {
                 provider: &PROVIDER,
                 request: &self.request,
+                refusal: self.refusal,
                 target: &target,
                 secret: self.secret.as_ref(),
                 inside: inside.as_ref(),
@@ -451,4 +454,28 @@ fn a_cluster_that_is_gone_is_told() {
     world.target = Target::NoCluster { name: "Cluster n/c".to_owned() };
     assert_eq!(world.steps(), NOTHING);
     assert_eq!((world.phase(), world.condition("FoundClusterAndProfile").0), ("Pending", false));
+}
+
+#[test]
+fn a_reference_that_is_not_allowed_gets_nothing_new_and_loses_nothing() {
+    let mut world = World::token();
+    world.refusal = Some("not allowed");
+    let (steps, decision) = world.look();
+    assert_eq!((steps.len(), decision.status.common.phase.as_str()), (0, "Denied"), "{steps:?}");
+    let found = condition::find(&decision.status.common.conditions, "FoundClusterAndProfile").unwrap();
+    assert_eq!((found.reason.as_str(), found.message.as_str()), ("InvalidReference", "not allowed"));
+    // What was granted before stays until it runs out, and is not renewed.
+    let mut world = World::token();
+    world.look();
+    let secret = world.secret.clone();
+    world.refusal = Some("not allowed");
+    world.now = at("2026-01-29T00:00:00Z");
+    world.is_look_due = true;
+    let (steps, decision) = world.look();
+    assert_eq!((steps.len(), decision.status.common.phase.as_str()), (0, "Granted"), "{steps:?}");
+    assert_eq!(world.secret, secret);
+    world.now = at("2026-02-20T00:00:00Z");
+    world.look();
+    let (_, decision) = world.look();
+    assert_eq!((world.secret, decision.status.common.phase.as_str()), (None, "Denied"));
 }

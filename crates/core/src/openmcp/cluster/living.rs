@@ -1,7 +1,7 @@
 //! While a Cluster is wanted.
 
 use super::{
-    Decision, Place, Record, Step, View,
+    Binding, Decision, Place, Record, Step, View,
     draft::Draft,
     render::{Input, Rendered, render},
     view::{is_held, names},
@@ -12,6 +12,7 @@ use crate::{
         Problems,
         applied::is_applied,
         flow::{reading, reading::Stage, retry},
+        template::references::Rights,
     },
     openmcp::names::label_value,
 };
@@ -150,6 +151,20 @@ fn not_made(view: &View<'_>, mut draft: Draft<'_>, place: &Place, name: &str, is
         return draft.rest().after(AFTER_REFUSAL);
     }
     draft.shoot_fails(Reason::ShootNotFound, "the Shoot does not exist yet");
+    if let Some(binding) = Binding::of(&shoot) {
+        match verified(view, &binding) {
+            Verified::NotYet => return draft.rest().step(Step::VerifyAccount(binding)),
+            Verified::Refused(why) => {
+                draft.fails(
+                    ProviderCondition::ShootManagement,
+                    CommonReason::ConfigurationProblem.as_str(),
+                    why,
+                );
+                return draft.rest().after(AFTER_REFUSAL);
+            }
+            Verified::Fine => (),
+        }
+    }
     let Place { landscape, project, namespace } = place;
     let announced = Record {
         landscape: Some(landscape.clone()),
@@ -187,6 +202,7 @@ fn made(view: &View<'_>, mut draft: Draft<'_>, shoot: &Shoot, is_complete: bool)
     let Rendered { shoot: mut wanted, notes } = match rendered(view, Some(shoot), &place, &name) {
         Ok(rendered) => rendered,
         Err(Problem { reason, message }) => {
+            let message = format!("{message}; the Shoot stays as it is");
             draft.fails(ProviderCondition::ShootManagement, reason, message);
             return draft.rest();
         }
@@ -196,6 +212,22 @@ fn made(view: &View<'_>, mut draft: Draft<'_>, shoot: &Shoot, is_complete: bool)
         return draft.rest().after(AFTER_REFUSAL);
     }
     if !view.is_applied && (view.is_forced || !is_applied(&wanted, shoot)) {
+        // One that stays where it is stays there, whatever became of its account.
+        if let Some(binding) = Binding::of(&wanted).filter(|_| moves(&wanted, shoot)) {
+            match verified(view, &binding) {
+                Verified::NotYet => return draft.rest().step(Step::VerifyAccount(binding)),
+                Verified::Refused(why) => {
+                    let why = format!("{why}; the Shoot stays as it is");
+                    draft.fails(
+                        ProviderCondition::ShootManagement,
+                        CommonReason::ConfigurationProblem.as_str(),
+                        why,
+                    );
+                    return draft.rest().after(AFTER_REFUSAL);
+                }
+                Verified::Fine => (),
+            }
+        }
         wanted["metadata"]["resourceVersion"] = json!(shoot.metadata.resource_version);
         draft.shoot_fails(Reason::ShootProgressing, "what is asked for is brought to the Shoot");
         return draft.rest().step(Step::Update(Box::new(wanted)));
@@ -204,6 +236,30 @@ fn made(view: &View<'_>, mut draft: Draft<'_>, shoot: &Shoot, is_complete: bool)
         return draft.rest().step(step);
     }
     standing(view, draft, shoot, &notes)
+}
+
+/// Whether a Shoot may go into an account.
+enum Verified {
+    NotYet,
+    Fine,
+    Refused(String),
+}
+
+fn verified(view: &View<'_>, binding: &Binding) -> Verified {
+    let namespace = view.cluster.metadata.namespace.as_deref().unwrap_or_default();
+    match view.account {
+        None => Verified::NotYet,
+        Some(account) => match binding.refusal(account, &view.policy.role_of(namespace)) {
+            None => Verified::Fine,
+            Some(why) => Verified::Refused(why),
+        },
+    }
+}
+
+/// Whether a live Shoot would come into another account.
+fn moves(wanted: &serde_json::Value, live: &Shoot) -> bool {
+    let live = json!({ "spec": live.spec });
+    Binding::of(wanted) != Binding::of(&live)
 }
 
 /// How it stands with a Shoot that is as it should be.
@@ -279,7 +335,10 @@ fn rendered(view: &View<'_>, live: Option<&Shoot>, place: &Place, name: &str) ->
     };
     let configs: Vec<&ClusterConfig> =
         view.cluster_configs.iter().filter_map(|(_, config)| config.as_deref()).collect();
+    let namespace = view.cluster.metadata.namespace.as_deref().unwrap_or_default();
+    let role = view.policy.role_of(namespace);
     render(&Input {
+        rights: &Rights::of(&role, namespace, &view.policy.openmcp.references),
         instance: view.instance,
         cluster: view.cluster,
         config,

@@ -8,10 +8,12 @@
 //! | `view` | what is known, and what is decided |
 //! | `living`, `ending` | the decision |
 //! | `render`, `patch` | what the Shoot looks like |
+//! | `binding` | whether a Shoot may be made in an account |
 //! | `whose` | whose a Shoot is that has our name |
 //! | `record` | what is kept in the status about where the Shoot is |
 //! | `draft` | what the status says |
 
+mod binding;
 mod draft;
 mod ending;
 mod living;
@@ -23,6 +25,7 @@ mod tests;
 mod view;
 mod whose;
 
+pub use binding::{Account, Binding, BindingKind};
 pub use record::Record;
 pub use view::{Decision, Place, Seen, Step, View, decide, names};
 pub use whose::is_ours;

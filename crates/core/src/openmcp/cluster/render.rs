@@ -10,7 +10,11 @@ use crate::{
         applied::stamp,
         lists::{List, Wanted},
         problem::Findings,
-        template::take_list,
+        template::{
+            check::{Judge, Writer},
+            references::Rights,
+            take_list,
+        },
         version::{Change, Version, changed, fresh, newer_image},
     },
     openmcp::{instance::Instance, names::label_value},
@@ -55,6 +59,8 @@ const OPERATIONS: [&str; 2] = ["gardener.cloud/operation", "shoot.gardener.cloud
 /// What a Shoot is rendered from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input<'a> {
+    /// What ClusterConfigs may change.
+    pub(super) rights: &'a Rights<'a>,
     pub(super) instance: &'a Instance,
     pub(super) cluster: &'a Cluster,
     pub(super) config: &'a ProviderConfig,
@@ -87,7 +93,12 @@ pub(super) fn render(input: &Input<'_>) -> Result<Rendered, Problems> {
 fn whole(input: &Input<'_>, findings: &mut Findings, notes: &mut Vec<String>) -> Option<Value> {
     let mut shoot = base(input, findings)?;
     for config in input.cluster_configs {
+        let before = shoot.clone();
         configure(&mut shoot, config, findings);
+        let writer = Writer::ClusterConfig(config.metadata.name.as_deref().unwrap_or_default());
+        Judge { writer, rights: input.rights }.shoot(&before, &shoot, findings);
+        // The next one relies on it.
+        shape(&shoot, findings)?;
     }
     check(input, &shoot, findings);
     shape(&shoot, findings)?;
@@ -100,7 +111,9 @@ fn whole(input: &Input<'_>, findings: &mut Findings, notes: &mut Vec<String>) ->
         keep(&mut shoot, live);
     }
     let mut wanted = Wanted::default();
-    List::ALL.into_iter().for_each(|list| take_list(&mut shoot, list, &mut wanted, findings));
+    for list in List::ALL {
+        take_list(&mut shoot, list, findings).into_iter().for_each(|entry| wanted.put(list, entry));
+    }
     wanted.write(&mut shoot, input.live);
     if let Some(uid) = input.live.and_then(|live| live.metadata.uid.as_ref()) {
         shoot["metadata"]["uid"] = json!(uid);

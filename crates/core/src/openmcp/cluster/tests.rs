@@ -1,10 +1,11 @@
 //! What is done about a Cluster, step by step, in a world where everything can be made to happen.
 
+mod foreign;
 mod lives;
 mod shoots;
 
-use super::{Decision, Place, Record, Seen, Step, View, decide, names};
-use crate::openmcp::instance::Instance;
+use super::{Account, Decision, Place, Record, Seen, Step, View, decide, names};
+use crate::openmcp::{instance::Instance, policy::Policy};
 use allotment_api::{
     gardener::Shoot,
     openmcp::{
@@ -18,6 +19,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 struct World {
     instance: Instance,
+    policy: Policy,
+    account: Account,
     cluster: Value,
     profile: Option<ClusterProfile>,
     config: Option<ProviderConfig>,
@@ -66,6 +69,8 @@ impl World {
         };
         Self {
             instance: Instance { environment: "e".to_owned(), provider: "p".to_owned() },
+            policy: Policy::default(),
+            account: Account::Found { labels: BTreeMap::new(), quarantine: None },
             cluster,
             profile: Some(serde_json::from_value(profile).unwrap()),
             config: Some(serde_json::from_value(config).unwrap()),
@@ -114,10 +119,13 @@ impl World {
     fn look(&mut self) -> (Vec<String>, Decision) {
         let (mut steps, mut shoots) = (Vec::new(), self.cached());
         let (mut is_forced, mut is_applied, mut refusal) = (false, false, None);
+        let mut account = None;
         for _ in 0..20 {
             let cluster = self.cluster();
             let decision = decide(&View {
                 instance: &self.instance,
+                policy: &self.policy,
+                account: account.as_ref(),
                 cluster: &cluster,
                 is_ours: self.profile.as_ref().map_or_else(
                     || self.instance.would_own(&cluster.spec.profile),
@@ -157,6 +165,7 @@ impl World {
                 }
                 Step::Hold => self.cluster["metadata"]["finalizers"] = json!([finalizer::CLUSTER]),
                 Step::Announce(_) => self.cluster["status"] = json!(decision.status),
+                Step::VerifyAccount(_) => account = Some(self.account.clone()),
                 Step::LookLive(name) => drop(shoots.insert(name.clone(), live(self, name))),
                 Step::Create(shoot) | Step::Update(shoot) => {
                     refusal = self.refusal;

@@ -1,9 +1,10 @@
 //! What is known of a Cluster, and what is decided.
 
-use super::{Record, ending, living};
+use super::{Account, Binding, Record, ending, living};
 use crate::openmcp::{
     instance::Instance,
     names::{hash8, shoot_name},
+    policy::Policy,
 };
 use allotment_api::{
     gardener::Shoot,
@@ -45,6 +46,8 @@ pub struct Seen {
 pub struct View<'a> {
     /// Which provider this is.
     pub instance: &'a Instance,
+    /// What namespaces may refer to.
+    pub policy: &'a Policy,
     /// What is asked for.
     pub cluster: &'a Cluster,
     /// Whether its profile is ours, or would be if it were there.
@@ -59,6 +62,8 @@ pub struct View<'a> {
     pub place: Result<&'a Place, (&'a str, &'a str)>,
     /// The Shoots of the names that it could have.
     pub shoots: &'a BTreeMap<String, Seen>,
+    /// The account that the Shoot is to be made in, if it was read just now.
+    pub account: Option<&'a Account>,
     /// Whether a person asked to look at it, whether or not there seems to be something to do.
     pub is_forced: bool,
     /// Whether what is rendered was applied in this look: what the garden made of it is how it is.
@@ -82,6 +87,8 @@ pub enum Step {
     Announce(Record),
     /// Read the Shoot of this name live.
     LookLive(String),
+    /// Read the binding of the account live, before a Shoot goes into it.
+    VerifyAccount(Binding),
     /// Make the Shoot. Somebody else's of that name is not overwritten.
     Create(Box<Value>),
     /// Bring the Shoot in line, if it is still this one.
@@ -188,6 +195,7 @@ impl fmt::Display for Step {
             Self::Hold => f.write_str("put a finalizer on the Cluster"),
             Self::Announce(record) => write!(f, "write down that its Shoot is {}", record.shoot),
             Self::LookLive(name) => write!(f, "read Shoot {name} live"),
+            Self::VerifyAccount(binding) => write!(f, "read {binding} live"),
             Self::Create(_) => f.write_str("create the Shoot"),
             Self::Update(_) => f.write_str("bring the Shoot in line with the Cluster"),
             Self::Retry(name) => write!(f, "ask Gardener to try again with Shoot {name}"),

@@ -112,6 +112,18 @@ pub(super) fn anew<'a>(
     Choice::Make(Box::new(NewCluster { namespace: namespace.to_owned(), name: name.to_owned(), ..new }))
 }
 
+/// Whether a Cluster is one that the purpose of a request has: a shared one like the template's, or the very one that would be
+/// made for this request.
+pub(super) fn is_made_for(config: &Scheduler, request: &ClusterRequest, cluster: &Candidate) -> bool {
+    let purpose = &request.spec.purpose;
+    config.purpose_mappings.get(purpose).is_some_and(|mapping| {
+        let of = request.metadata.namespace.clone().unwrap_or_default();
+        let is_shared = mapping.template.spec.tenancy == Tenancy::Shared;
+        is_like_template(config, mapping, cluster, purpose)
+            && (is_shared || cluster.name == new(mapping, request, &of).name)
+    })
+}
+
 /// What goes from a request to the Cluster that is its alone.
 pub(super) fn brought(all: Option<&BTreeMap<String, String>>) -> impl Iterator<Item = (&String, &String)> {
     all.into_iter().flatten().filter(|(key, _)| key.starts_with(METADATA_PREFIX))

@@ -5,9 +5,12 @@
 
 use super::{
     Candidate, Choice, NewCluster, Scheduler,
-    choose::{anew, brought, choose, conflict},
+    choose::{anew, brought, choose, conflict, is_made_for},
 };
-use crate::condition::{self, Verdict};
+use crate::{
+    condition::{self, Verdict},
+    openmcp::policy::Policy,
+};
 use allotment_api::{
     condition::ConditionStatus,
     openmcp::{
@@ -23,6 +26,8 @@ use std::collections::BTreeMap;
 pub struct View<'a> {
     /// The configuration.
     pub config: &'a Scheduler,
+    /// What namespaces may refer to.
+    pub policy: &'a Policy,
     /// The request.
     pub request: &'a ClusterRequest,
     /// Every Cluster.
@@ -117,12 +122,19 @@ fn living<'a>(view: &View<'a>) -> Decision<'a> {
     let uid = view.request.metadata.uid.clone().unwrap_or_default();
     let given = view.request.status.as_ref().and_then(|status| status.cluster.as_ref());
     let choice = match given {
-        None => choose(view.config, view.request, view.clusters, view.lot),
+        None => {
+            let near: Vec<&'a Candidate> =
+                view.clusters.iter().copied().filter(|it| may_have(view, &it.namespace)).collect();
+            choose(view.config, view.request, &near, view.lot)
+        }
         Some(ObjectReference { name, namespace }) => {
             let found = view.clusters.iter().find(|it| it.namespace == *namespace && it.name == *name);
             match found {
-                None => anew(view.config, view.request, namespace, name),
+                // What it holds it keeps, whatever was allowed since.
                 Some(found) if found.has_tenant(&uid) => Choice::Take(found),
+                _ if !may_have(view, namespace) => not_allowed(view, namespace),
+                None => anew(view.config, view.request, namespace, name),
+                Some(found) if !is_offered(view, found) => conflict(found),
                 // Nobody can hold what is being deleted, and nobody shares what is another's alone.
                 Some(found) if found.is_deleting || is_anothers(found) => conflict(found),
                 Some(found) => Choice::Take(found),
@@ -140,6 +152,29 @@ fn living<'a>(view: &View<'a>) -> Decision<'a> {
         }
         Choice::Take(cluster) => taken(view, cluster, &uid),
     }
+}
+
+/// Whether a request may have Clusters of a namespace: its own, that of the template, and what is allowed. A tenant could offer
+/// a Cluster of its own to others, or name one of others in a status.
+fn may_have(view: &View<'_>, namespace: &str) -> bool {
+    let home = view.config.purpose_mappings.get(&view.request.spec.purpose);
+    let home = home.and_then(|mapping| mapping.template.metadata.namespace.as_deref());
+    home == Some(namespace) || view.policy.may_refer(namespace_of(view), namespace)
+}
+
+/// Whether a Cluster of a namespace that only the template leads to is one that the template would have made.
+fn is_offered(view: &View<'_>, cluster: &Candidate) -> bool {
+    view.policy.may_refer(namespace_of(view), &cluster.namespace)
+        || is_made_for(view.config, view.request, cluster)
+}
+
+fn not_allowed<'a>(view: &View<'_>, namespace: &str) -> Choice<'a> {
+    let message = view.policy.refusal("status.cluster", namespace_of(view), namespace);
+    Choice::Refuse { phase: RequestPhase::Denied, reason: Reason::InvalidReference, message }
+}
+
+fn namespace_of<'a>(view: &View<'a>) -> &'a str {
+    view.request.metadata.namespace.as_deref().unwrap_or_default()
 }
 
 fn is_anothers(cluster: &Candidate) -> bool {

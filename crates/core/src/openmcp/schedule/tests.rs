@@ -3,7 +3,7 @@
 mod together;
 
 use super::*;
-use crate::openmcp::names::hash8;
+use crate::openmcp::{names::hash8, policy::Policy};
 use allotment_api::openmcp::{
     ClusterRequest,
     names::{METADATA_PREFIX, Reason, RequestPhase},
@@ -233,6 +233,7 @@ fn o6_a_configuration_is_checked_before_it_is_used() {
 /// A world that steps are taken in until there is nothing to do.
 struct World {
     config: Scheduler,
+    policy: Policy,
     request: ClusterRequest,
     clusters: Vec<Candidate>,
     is_gone: bool,
@@ -241,7 +242,7 @@ struct World {
 impl World {
     fn new(tenancy: &str, count: u32) -> Self {
         let (config, request) = (config(tenancy, count, "Balanced"), request("r"));
-        Self { config, request, clusters: Vec::new(), is_gone: false }
+        Self { config, policy: Policy::default(), request, clusters: Vec::new(), is_gone: false }
     }
 
     /// Takes the next step, and says what it was.
@@ -249,7 +250,14 @@ impl World {
         let (clusters, request) = (self.clusters.clone(), self.request.clone());
         let all: Vec<&Candidate> = clusters.iter().collect();
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
-        let view = View { config: &self.config, request: &request, clusters: &all, lot: 0, now };
+        let view = View {
+            config: &self.config,
+            policy: &self.policy,
+            request: &request,
+            clusters: &all,
+            lot: 0,
+            now,
+        };
         let Decision { step, status } = decide(&view);
         let metadata = &mut self.request.metadata;
         match step {
@@ -322,6 +330,11 @@ impl World {
         self.request.metadata.deletion_timestamp = Some(jiff::Timestamp::UNIX_EPOCH.into());
     }
 
+    /// The namespace of the Cluster that the request has.
+    fn given(&self) -> &str {
+        &self.request.status.as_ref().unwrap().cluster.as_ref().unwrap().namespace
+    }
+
     fn phase(&self) -> &str {
         &self.request.status.as_ref().unwrap().common.phase
     }
@@ -377,7 +390,7 @@ fn a_cluster_goes_with_its_last_tenant_and_only_if_it_says_so() {
 impl World {
     fn clone_of(&self) -> Self {
         let (config, request, clusters) = (self.config.clone(), self.request.clone(), self.clusters.clone());
-        Self { config, request, clusters, is_gone: self.is_gone }
+        Self { config, policy: self.policy.clone(), request, clusters, is_gone: self.is_gone }
     }
 }
 
@@ -428,4 +441,44 @@ fn o9_what_cannot_be_had_is_told_on_the_request() {
     world.request.spec.purpose = "other".to_owned();
     assert_eq!(world.steps(), ["hold", "status"]);
     assert_eq!(world.phase(), "Denied");
+}
+
+#[test]
+fn a_cluster_of_another_namespace_is_taken_only_where_that_is_allowed() {
+    let elsewhere =
+        |tenancy, tenants: &[&str]| Candidate { namespace: "b".to_owned(), ..cluster("c", tenancy, tenants) };
+    // Somebody offers a Cluster of theirs, or writes the UID of the request on it.
+    for offered in [elsewhere(Tenancy::Shared, &[]), elsewhere(Tenancy::Shared, &["u-r"])] {
+        let mut world = World::new("Shared", 3);
+        world.clusters = vec![offered];
+        world.steps();
+        assert_eq!(world.given(), "n");
+        world = World { policy: Policy::trusted(), ..World::new("Shared", 3) };
+        world.clusters = vec![elsewhere(Tenancy::Shared, &[])];
+        world.steps();
+        assert_eq!(world.given(), "b");
+    }
+    // Somebody writes a Cluster of others into the status of a request of theirs, whether it is there or not.
+    for clusters in [vec![elsewhere(Tenancy::Shared, &[])], vec![elsewhere(Tenancy::Exclusive, &[])], vec![]]
+    {
+        let mut world = World::new("Shared", 3);
+        world.clusters.clone_from(&clusters);
+        let status =
+            json!({"phase": "Granted", "observedGeneration": 1, "cluster": {"name": "c", "namespace": "b"}});
+        world.request.status = serde_json::from_value(status).unwrap();
+        world.steps();
+        assert_eq!(world.clusters, clusters);
+        let status = world.request.status.unwrap();
+        assert_eq!(status.common.phase, "Denied");
+        assert!(status.common.conditions[0].message.contains("crossNamespace"));
+    }
+    // The template's own namespace is the platform's choice, but not for what the template would not have made.
+    let mut world = World::new("Exclusive", 0);
+    world.config.purpose_mappings.get_mut("mcp").unwrap().template.metadata.namespace = Some("b".to_owned());
+    world.clusters = vec![elsewhere(Tenancy::Exclusive, &[])];
+    let status =
+        json!({"phase": "Granted", "observedGeneration": 1, "cluster": {"name": "c", "namespace": "b"}});
+    world.request.status = serde_json::from_value(status).unwrap();
+    world.steps();
+    assert!(world.clusters[0].tenants().is_empty());
 }

@@ -7,7 +7,7 @@ use crate::{
     target::Reached,
 };
 use allotment_api::openmcp::{
-    AccessRequest, Cluster,
+    AccessRequest, Cluster, ClusterRequest,
     gardener::names::Reason,
     names::{Phase, RequestPhase, label},
 };
@@ -30,6 +30,8 @@ const STEPS: usize = 12;
 pub(super) struct Scene {
     pub(super) name: ObjectName,
     pub(super) request: Arc<AccessRequest>,
+    /// Why its namespace may not refer to its Cluster.
+    refusal: Option<String>,
     pub(super) target: Target,
     /// The way to the Shoot, where the target is one.
     pub(super) way: Option<Way>,
@@ -61,6 +63,7 @@ impl Scene {
         View {
             provider,
             request: &self.request,
+            refusal: self.refusal.as_deref(),
             target: &self.target,
             secret: self.secret.as_ref(),
             inside: self.inside.as_ref(),
@@ -101,6 +104,7 @@ impl Inner {
             return Ok(Outcome::Done);
         };
         self.make_sure(&mut scene).await?;
+        self.judge(&mut scene).await?;
         for _ in 0..STEPS {
             let provider = self.provider();
             let decision = decide(&scene.view(&provider, self));
@@ -132,6 +136,7 @@ impl Inner {
             is_look_due: Instant::now() >= self.looks.due(name, request.metadata.uid.as_deref()),
             name: name.clone(),
             request,
+            refusal: None,
             target,
             way,
             secret,
@@ -155,6 +160,35 @@ impl Inner {
         let api: Api<Cluster> = Api::namespaced(self.parts.platform.clone(), &name.namespace);
         let live = call(|| format!("read Cluster {name}"), api.get_opt(&name.name)).await?;
         (scene.target, scene.way) = self.target(&scene.request, live.as_ref(), scene.secret.is_some());
+        Ok(())
+    }
+
+    /// Judges whether the namespace of a request may refer to its Cluster, on live reads where that takes more than names.
+    /// That the generic controller has judged it before cannot be told from the request: a tenant may write all of it.
+    async fn judge(&self, scene: &mut Scene) -> Result<(), Trouble> {
+        let policy = &self.parts.settings.policy;
+        let request = scene.request.clone();
+        let is_simple = request.metadata.deletion_timestamp.is_some()
+            || cluster_name(&request).is_none()
+            || policy.judge(&request, None, None).is_ok();
+        if is_simple {
+            return Ok(());
+        }
+        let (mut asked, mut cluster) = (None, None);
+        if let Some(to) = &request.spec.request_ref {
+            let api: Api<ClusterRequest> = Api::namespaced(self.parts.platform.clone(), &to.namespace);
+            let what = || format!("read ClusterRequest {}/{}", to.namespace, to.name);
+            asked = call(what, api.get_opt(&to.name)).await?;
+        }
+        if let (Some(_), Some(to)) = (&asked, &request.spec.cluster_ref) {
+            let api: Api<Cluster> = Api::namespaced(self.parts.platform.clone(), &to.namespace);
+            let what = || format!("read Cluster {}/{}", to.namespace, to.name);
+            cluster = call(what, api.get_opt(&to.name)).await?;
+        }
+        scene.refusal = policy.judge(&request, asked.as_ref(), cluster.as_ref()).err();
+        if let Some(why) = &scene.refusal {
+            tracing::info!(request = %scene.name, because = why, "not granted");
+        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crate::{
     },
 };
 use allotment_api::openmcp::{AccessRequest, Cluster, ClusterProfile, ClusterRequest, ObjectReference};
-use allotment_core::openmcp::resolve::View;
+use allotment_core::openmcp::{policy::Policy, resolve::View};
 use jiff::Timestamp;
 use kube::api::ObjectMeta;
 use std::sync::Arc;
@@ -32,8 +32,9 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn view(&self, now: Timestamp) -> View<'_> {
+    pub(super) fn view<'a>(&'a self, policy: &'a Policy, now: Timestamp) -> View<'a> {
         View {
+            policy,
             request: &self.request,
             cluster_request: self.cluster_request.as_deref(),
             cluster: self.cluster.as_deref(),
@@ -114,7 +115,10 @@ impl Index {
         let name = ObjectName::of(&metadata);
         let pruned = ClusterRequest { metadata: pruned(metadata), spec, status };
         let before = self.cluster_requests.current(&name);
-        if before.is_some_and(|before| before.status == pruned.status) {
+        let is_same = |before: &Arc<ClusterRequest>| {
+            before.status == pruned.status && before.metadata.uid == pruned.metadata.uid
+        };
+        if before.is_some_and(is_same) {
             return Vec::new();
         }
         self.unlink_cluster_request(&name);
@@ -140,9 +144,17 @@ impl Index {
     pub(in crate::openmcp) fn learn_cluster(&mut self, cluster: Cluster) -> Vec<ObjectName> {
         let Cluster { metadata, spec, status: _ } = cluster;
         let name = ObjectName::of(&metadata);
-        let pruned = Cluster { metadata: pruned(metadata), spec, status: None };
+        // They tell which ClusterRequests have it.
+        let holders = metadata.finalizers.clone();
+        let metadata = ObjectMeta { finalizers: holders, ..pruned(metadata) };
+        let pruned = Cluster { metadata, spec, status: None };
         let before = self.clusters.current(&name);
-        if before.is_some_and(|before| before.spec.profile == pruned.spec.profile) {
+        let is_same = |before: &Arc<Cluster>| {
+            before.spec.profile == pruned.spec.profile
+                && before.spec.tenancy == pruned.spec.tenancy
+                && before.metadata.finalizers == pruned.metadata.finalizers
+        };
+        if before.is_some_and(is_same) {
             return Vec::new();
         }
         self.unlink_cluster(&name);

@@ -41,7 +41,8 @@ impl Inner {
     pub(super) async fn look_at(&self, name: &ObjectName) -> Result<Outcome, Trouble> {
         let Some(mut scene) = self.index().scene(name) else { return Ok(Outcome::Done) };
         let now = self.parts.clock.now();
-        let Resolution { verdict, is_unmarked, again } = resolve(&scene.view(now));
+        let Resolution { verdict, is_unmarked, again } =
+            resolve(&scene.view(&self.parts.settings.policy, now));
         let api: Api<AccessRequest> = Api::namespaced(self.parts.platform.clone(), &name.namespace);
         if verdict == Verdict::Delete {
             tracing::info!(request = %name, because = "its time is over", "deleting");

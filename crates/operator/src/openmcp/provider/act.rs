@@ -14,15 +14,16 @@ use crate::{
 };
 use allotment_api::{
     gardener::{
-        Shoot,
+        CredentialsBinding, Shoot,
         names::{CONFIRM_DELETION, OPERATION},
     },
+    names as own,
     openmcp::{gardener::names::finalizer, names::annotation},
 };
-use allotment_core::openmcp::cluster::{Decision, Seen, Step};
+use allotment_core::openmcp::cluster::{Account, Binding, BindingKind, Decision, Seen, Step};
 use kube::{
     Api, ResourceExt,
-    api::{DeleteParams, Patch, PatchParams, Preconditions, ValidationDirective},
+    api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, ValidationDirective},
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -46,6 +47,7 @@ impl Inner {
                 self.publish(scene, &decision.status).await?;
             }
             Step::LookLive(name) => self.look_live(scene, name).await?,
+            Step::VerifyAccount(binding) => self.verify_account(scene, binding).await?,
             Step::Create(shoot) => self.apply(scene, shoot, false).await?,
             Step::Update(shoot) => self.apply(scene, shoot, true).await?,
             Step::Retry(name) => {
@@ -91,6 +93,31 @@ impl Inner {
         // Whoever takes what has the right name does not look whose it is.
         let found = found.filter(|_| !self.parts.landscapes.has(Planted::TakenByName));
         self.saw(scene, name, found);
+        Ok(())
+    }
+
+    /// Reads what the garden says of an account. A cache would not do: a Shoot that is made stays where it is.
+    async fn verify_account(&self, scene: &mut Scene, binding: &Binding) -> Result<(), Trouble> {
+        let Ok(place) = &scene.place else { return Ok(()) };
+        let kind = match binding.kind {
+            BindingKind::CredentialsBinding => ApiResource::erase::<CredentialsBinding>(&()),
+            BindingKind::SecretBinding => ApiResource {
+                kind: "SecretBinding".to_owned(),
+                plural: "secretbindings".to_owned(),
+                ..ApiResource::erase::<Shoot>(&())
+            },
+        };
+        let api: Api<DynamicObject> = Api::namespaced_with(place.garden.clone(), &place.namespace, &kind);
+        let found = call(|| format!("read {binding}"), api.get_metadata_opt(&binding.name)).await;
+        scene.account = Some(match found {
+            Ok(None) => Account::Missing,
+            Ok(Some(found)) => Account::Found {
+                labels: found.labels().clone(),
+                quarantine: found.annotations().get(own::annotation::QUARANTINE).cloned(),
+            },
+            Err(error) if error.code() == Some(403) => Account::Unreadable(error.to_string()),
+            Err(error) => return Err(Trouble::Garden(error)),
+        });
         Ok(())
     }
 

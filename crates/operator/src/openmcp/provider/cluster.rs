@@ -14,7 +14,7 @@ use allotment_api::openmcp::{
     names::Phase,
 };
 use allotment_core::openmcp::{
-    cluster::{Decision, Seen, Step, View, decide, names},
+    cluster::{Account, Decision, Seen, Step, View, decide, names},
     status::{self, Finding},
 };
 use kube::Api;
@@ -32,6 +32,7 @@ pub(super) struct Scene {
     pub(super) is_forced: bool,
     pub(super) is_applied: bool,
     pub(super) refusal: Option<String>,
+    pub(super) account: Option<Account>,
     profile: Option<Arc<ClusterProfile>>,
     config: Option<Arc<ProviderConfig>>,
     cluster_configs: Vec<(String, Option<Arc<ClusterConfig>>)>,
@@ -129,6 +130,7 @@ impl Inner {
             is_forced: false,
             is_applied: false,
             refusal: None,
+            account: None,
             profile,
             config,
             cluster_configs,
@@ -144,6 +146,7 @@ impl Inner {
         let trouble = scene.place.as_ref().err().map(|why| (why.reason(), why.to_string()));
         decide(&View {
             instance: &self.parts.settings.instance,
+            policy: &self.parts.settings.policy,
             cluster: &scene.cluster,
             is_ours: true,
             profile: scene.profile.as_deref(),
@@ -157,6 +160,7 @@ impl Inner {
                 }
             },
             shoots: &scene.shoots,
+            account: scene.account.as_ref(),
             is_forced: scene.is_forced,
             is_applied: scene.is_applied,
             refusal: scene.refusal.as_deref(),

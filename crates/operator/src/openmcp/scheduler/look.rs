@@ -73,7 +73,9 @@ impl Inner {
             };
             let clusters: Vec<&Candidate> = clusters.iter().map(Arc::as_ref).collect();
             let (config, now) = (&self.config, self.parts.clock.now());
-            let view = View { config, request: &request, clusters: &clusters, lot: lot(&request), now };
+            let policy = &self.parts.settings.policy;
+            let view =
+                View { config, policy, request: &request, clusters: &clusters, lot: lot(&request), now };
             let Decision { step, status } = decide(&view);
             match step {
                 Step::Leave => return Ok(Outcome::Done),

@@ -9,12 +9,10 @@
 //!
 //! openmcp-operator has one of its own, so this one runs only where it is asked for.
 
-mod config;
 mod index;
 mod look;
 mod run;
 
-pub use config::{ConfigError, read};
 pub use run::{LEASE_NAME, Operator};
 
 pub(super) const CONTROLLER: &str = "scheduler";

@@ -51,6 +51,7 @@ fn a_version_is_never_taken_down() {
 #[test]
 fn g3_patches_are_applied_once_however_often_it_is_looked_at() {
     let mut world = World::new();
+    world.policy = Policy::trusted();
     world.template()["spec"]["tolerations"] = json!([{"key": "a"}]);
     let add = json!({"op": "add", "path": "/spec/tolerations/-", "value": {"key": "b"}});
     world.configure("one", json!({"patches": [add], "extensions": [{"type": "x"}]}));

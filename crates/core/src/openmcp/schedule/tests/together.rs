@@ -80,7 +80,8 @@ impl Platform {
     fn look(&mut self, config: &Scheduler, name: u8, steps: usize) {
         let Some(request) = self.requests.remove(&name) else { return };
         let clusters = std::mem::take(&mut self.clusters);
-        let mut world = World { config: config.clone(), request, clusters, is_gone: false };
+        let mut world =
+            World { config: config.clone(), policy: Policy::default(), request, clusters, is_gone: false };
         for _ in 0..steps {
             if world.is_gone || matches!(world.step(), "nothing" | "leave") {
                 break;
