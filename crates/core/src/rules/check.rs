@@ -3,7 +3,8 @@
 use super::{
     attribute::{INPUTS, Input, Inputs, Output, Outputs},
     file::File,
-    finding::{Code, Finding},
+    finding::Code,
+    findings::{Findings, MOST_COUNTED},
     overlap::{self, Gap, Part},
     parse::{self, Draft},
     plans::{ENABLED_BY_DEFAULT, Plans},
@@ -12,7 +13,10 @@ use super::{
     word,
 };
 use crate::{label, pool::LabelKeys};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
+};
 
 /// What is left of a file once it is checked.
 pub(super) struct Checked {
@@ -20,7 +24,7 @@ pub(super) struct Checked {
     pub(super) plans: Plans,
     pub(super) enabled: Vec<String>,
     pub(super) labels: LabelKeys,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Findings,
 }
 
 pub(super) fn check(file: File, source: &Source<'_>, enabled: Option<&[String]>) -> Checked {
@@ -81,7 +85,7 @@ struct Checker<'c, 't> {
     mentioned: BTreeSet<String>,
     /// Plans with a rule that is not written well.
     broken: BTreeSet<String>,
-    findings: Vec<Finding>,
+    findings: Findings,
 }
 
 impl Checker<'_, '_> {
@@ -101,15 +105,16 @@ impl Checker<'_, '_> {
         let mut good = faults.is_empty();
         for parse::Fault { code, at, message } in faults {
             let place = self.source.part(scalar, &at);
-            self.findings.push(self.source.finding(code, number, place, message));
+            self.findings.add(self.source, (code, number, place, None), || message);
         }
         let plan = plan?;
         if plan.valid && self.plans.providers(&plan.name).is_none() {
             good = false;
-            let hint = word::did_you_mean(&plan.name, self.plans.names());
-            let message = format!("there is no plan `{}`{hint}", plan.name);
             let place = self.source.part(scalar, &plan.at);
-            self.findings.push(self.source.finding(Code::UnknownPlan, number, place, message));
+            self.findings.add(self.source, (Code::UnknownPlan, number, place, None), || {
+                let hint = word::did_you_mean(&plan.name, self.plans.names());
+                format!("there is no plan `{}`{hint}", plan.name)
+            });
         }
         if good {
             let text = scalar.text.trim().to_owned();
@@ -132,13 +137,14 @@ impl Checker<'_, '_> {
         let providers = self.plans.providers(&rule.plan).unwrap_or_default();
         let too_long = providers.iter().find(|provider| provider.len() + suffix > label::MAX_LENGTH);
         if let Some(provider) = too_long {
-            let message = format!(
-                "hyperscalerType would be at least {} characters long for provider `{provider}`, and a label value has at \
-                 most {}",
-                provider.len() + suffix,
-                label::MAX_LENGTH,
-            );
-            self.report(Code::InvalidValue, rule.number, None, message);
+            self.report(Code::InvalidValue, rule.number, None, || {
+                format!(
+                    "hyperscalerType would be at least {} characters long for provider `{provider}`, and a label value \
+                     has at most {}",
+                    provider.len() + suffix,
+                    label::MAX_LENGTH,
+                )
+            });
             self.broken.insert(rule.plan.clone());
         }
         too_long.is_none()
@@ -158,30 +164,38 @@ impl Checker<'_, '_> {
                 } else {
                     ": both have the same plan and inputs, and what comes after `->` does not tell rules apart"
                 };
-                let message = format!(
-                    "rule {} is the same as rule {} (`{}`){why}",
-                    rule.number, twin.number, twin.text
-                );
-                self.report(Code::DuplicateRule, rule.number, Some(twin.number), message);
+                self.report(Code::DuplicateRule, rule.number, Some(twin.number), || {
+                    format!("rule {} is the same as rule {} (`{}`){why}", rule.number, twin.number, twin.text)
+                });
             }
         }
         by_plan
     }
 
     fn ambiguities(&mut self, by_plan: &ByPlan<'_>) {
+        let mut left = MOST_COUNTED;
         for (plan, rules) in by_plan {
-            for tie in overlap::ties(&values(rules)) {
+            let visited = overlap::ties(&values(rules), |tie| {
+                if left == 0 {
+                    return ControlFlow::Break(());
+                }
+                left -= 1;
                 let (first, second) = (rules[tie.first], rules[tie.second]);
-                let missing = tie.missing.map(|value| value.map(str::to_owned));
-                let message = format!(
-                    "rules {} (`{}`) and {} match the same requests, and neither is more specific: add `{}` to decide about \
-                     them",
-                    first.number,
-                    first.text,
-                    second.number,
-                    Spelled(plan, &missing, Outputs::default()),
-                );
-                self.report(Code::Ambiguous, second.number, Some(first.number), message);
+                self.report(Code::Ambiguous, second.number, Some(first.number), || {
+                    let missing = tie.missing.map(|value| value.map(str::to_owned));
+                    format!(
+                        "rules {} (`{}`) and {} match the same requests, and neither is more specific: add `{}` to \
+                         decide about them",
+                        first.number,
+                        first.text,
+                        second.number,
+                        Spelled(plan, &missing, Outputs::default()),
+                    )
+                });
+                ControlFlow::Continue(())
+            });
+            if visited.is_break() {
+                return self.findings.leave_open();
             }
         }
     }
@@ -189,12 +203,14 @@ impl Checker<'_, '_> {
     fn coverage(&mut self, enabled: &Enabled, by_plan: &ByPlan<'_>) {
         for (plan, place) in &enabled.plans {
             if self.plans.providers(plan).is_none() {
-                let hint = word::did_you_mean(plan, self.plans.names());
-                let message = format!("there is no plan `{plan}`, but it is enabled{hint}");
-                self.findings.push(self.source.finding(Code::UnknownPlan, 0, *place, message));
+                self.findings.add(self.source, (Code::UnknownPlan, 0, *place, None), || {
+                    let hint = word::did_you_mean(plan, self.plans.names());
+                    format!("there is no plan `{plan}`, but it is enabled{hint}")
+                });
             } else if !self.mentioned.contains(plan) {
-                let message = format!("enabled plan `{plan}` has no rule: add at least `{plan}`");
-                self.findings.push(self.source.finding(Code::UncoveredPlan, 0, *place, message));
+                self.findings.add(self.source, (Code::UncoveredPlan, 0, *place, None), || {
+                    format!("enabled plan `{plan}` has no rule: add at least `{plan}`")
+                });
             }
         }
         // What a rule covers that is not written well cannot be told.
@@ -211,11 +227,13 @@ impl Checker<'_, '_> {
             if gaps.len() > SHOWN {
                 texts.push("others".to_owned());
             }
-            let message = format!(
-                "plan `{plan}` has no rule for requests with {}: they are refused; add `{plan}` to cover every request",
-                texts.join("; or "),
-            );
-            self.report(Code::PartialPlan, rules[0].number, None, message);
+            self.report(Code::PartialPlan, rules[0].number, None, || {
+                format!(
+                    "plan `{plan}` has no rule for requests with {}: they are refused; add `{plan}` to cover every \
+                     request",
+                    texts.join("; or "),
+                )
+            });
         }
     }
 
@@ -244,14 +262,15 @@ impl Checker<'_, '_> {
                     let first = *first;
                     let type_: Vec<&str> =
                         [provider.as_str()].into_iter().chain(suffix.into_iter().flatten()).collect();
-                    let message = format!(
-                        "rules {} (`{}`) and {} both lead to hyperscalerType `{}`, from different regions",
-                        first.number,
-                        first.text,
-                        rule.number,
-                        type_.join("_"),
-                    );
-                    self.report(Code::TypeCollision, rule.number, Some(first.number), message);
+                    self.report(Code::TypeCollision, rule.number, Some(first.number), || {
+                        format!(
+                            "rules {} (`{}`) and {} both lead to hyperscalerType `{}`, from different regions",
+                            first.number,
+                            first.text,
+                            rule.number,
+                            type_.join("_"),
+                        )
+                    });
                 }
             }
         }
@@ -265,19 +284,25 @@ impl Checker<'_, '_> {
         }
         let names: BTreeSet<&str> = enabled.plans.iter().map(|(plan, _)| plan.as_str()).collect();
         for rule in rules.iter().filter(|rule| !names.contains(rule.plan.as_str())) {
-            let message = format!(
-                "no request reaches this rule: plan `{}` is not enabled; enable it, or leave the rule out",
-                rule.plan,
-            );
-            self.report(Code::Unreachable, rule.number, None, message);
+            self.report(Code::Unreachable, rule.number, None, || {
+                format!(
+                    "no request reaches this rule: plan `{}` is not enabled; enable it, or leave the rule out",
+                    rule.plan,
+                )
+            });
         }
     }
 
     /// Reports something about the whole of a rule.
-    fn report(&mut self, code: Code, number: usize, related: Option<usize>, message: String) {
+    fn report(
+        &mut self,
+        code: Code,
+        number: usize,
+        related: Option<usize>,
+        message: impl FnOnce() -> String,
+    ) {
         if let Some(Some(scalar)) = self.entries.get(number - 1) {
-            let finding = self.source.finding(code, number, scalar.place, message);
-            self.findings.push(Finding { related, ..finding });
+            self.findings.add(self.source, (code, number, scalar.place, related), message);
         }
     }
 }

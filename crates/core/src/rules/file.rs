@@ -1,7 +1,8 @@
 //! Reads the rule file: the chart's `hap:` block, or the same without `hap:`.
 
 use super::{
-    finding::{Code, Finding},
+    finding::Code,
+    findings::Findings,
     plans::Plans,
     source::{Place, Scalar, Source},
     word,
@@ -79,11 +80,11 @@ pub(super) struct File {
     pub(super) labels: LabelKeys,
     /// Where findings point that are about no rule.
     pub(super) place: Place,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Findings,
 }
 
 pub(super) fn read(text: &str, source: &Source<'_>) -> File {
-    let mut reader = Reader { source, findings: Vec::new() };
+    let mut reader = Reader { source, findings: Findings::default() };
     let start = source.place(serde_saphyr::Location::UNKNOWN);
     let mut file = File {
         rules: Vec::new(),
@@ -91,7 +92,7 @@ pub(super) fn read(text: &str, source: &Source<'_>) -> File {
         plans: Plans::default(),
         labels: LabelKeys::default(),
         place: start,
-        findings: Vec::new(),
+        findings: Findings::default(),
     };
     match yaml::read(text) {
         Ok(root) => reader.root(&root, &mut file),
@@ -113,7 +114,7 @@ type Entries = Vec<(Spanned<String>, Node)>;
 
 struct Reader<'s, 't> {
     source: &'s Source<'t>,
-    findings: Vec<Finding>,
+    findings: Findings,
 }
 
 impl Reader<'_, '_> {
@@ -143,7 +144,7 @@ impl Reader<'_, '_> {
 
     /// What stands below `hap:`.
     fn block(&mut self, entries: &Entries, node: &Node, file: &mut File) {
-        let findings_before = self.findings.len();
+        let findings_before = self.findings.count();
         let mut rules = None;
         for (key, value) in entries {
             match key.value.as_str() {
@@ -165,7 +166,7 @@ impl Reader<'_, '_> {
                 file.rules = self.rules(value, file.place);
             }
             // A misspelt key is told already, and is one fault, not two.
-            None if self.findings.len() > findings_before => {}
+            None if self.findings.count() > findings_before => {}
             None => {
                 let place = self.source.place(node.referenced);
                 self.fault(place, "the key `rule` is missing: expected a list of rules".to_owned());
@@ -201,7 +202,7 @@ impl Reader<'_, '_> {
         };
         let place = self.source.place(node.referenced);
         let message = format!("rule {number} is {}: expected a rule as text{hint}", node.value.describe());
-        self.findings.push(self.source.finding(Code::Syntax, number, place, message));
+        self.findings.add(self.source, (Code::Syntax, number, place, None), || message);
         None
     }
 
@@ -218,7 +219,7 @@ impl Reader<'_, '_> {
             let plan = self.source.key(key);
             self.check(&plan, "plan");
             let Some(fields) = self.map(value, "a map with the key `providers`") else { continue };
-            let findings_before = self.findings.len();
+            let findings_before = self.findings.count();
             let mut providers = None;
             for (field, value) in fields {
                 if field.value == "providers" {
@@ -231,7 +232,7 @@ impl Reader<'_, '_> {
                 }
             }
             let providers = providers.unwrap_or_default();
-            if self.findings.len() > findings_before {
+            if self.findings.count() > findings_before {
                 // A misspelt key, say: one fault, not two. The plan itself is known.
                 plans.set(plan.text, providers.into_iter().map(|provider| provider.text).collect());
             } else if providers.is_empty() {
@@ -305,7 +306,7 @@ impl Reader<'_, '_> {
     fn check(&mut self, scalar: &Scalar, what: &str) {
         if let Err(fault) = label::check(&scalar.text) {
             let message = format!("`{}` cannot be a {what}: {fault}", scalar.text);
-            self.findings.push(self.source.finding(Code::InvalidValue, 0, scalar.place, message));
+            self.findings.add(self.source, (Code::InvalidValue, 0, scalar.place, None), || message);
         }
     }
 
@@ -325,6 +326,6 @@ impl Reader<'_, '_> {
     }
 
     fn fault(&mut self, place: Place, message: String) {
-        self.findings.push(self.source.finding(Code::Syntax, 0, place, message));
+        self.findings.add(self.source, (Code::Syntax, 0, place, None), || message);
     }
 }

@@ -48,11 +48,13 @@ pub enum Code {
     TypeCollision,
     /// A rule that no request reaches.
     Unreachable,
+    /// There are more findings than are listed.
+    Truncated,
 }
 
 impl Code {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Syntax,
         Self::UnknownAttribute,
         Self::DuplicateAttribute,
@@ -64,12 +66,15 @@ impl Code {
         Self::PartialPlan,
         Self::TypeCollision,
         Self::Unreachable,
+        Self::Truncated,
     ];
 
     /// How bad it is, unless warnings are errors.
     pub const fn severity(self) -> Severity {
         match self {
-            Self::PartialPlan | Self::TypeCollision | Self::Unreachable => Severity::Warning,
+            Self::PartialPlan | Self::TypeCollision | Self::Unreachable | Self::Truncated => {
+                Severity::Warning
+            }
             _ => Severity::Error,
         }
     }
@@ -88,6 +93,7 @@ impl Code {
             Self::PartialPlan => "partial-plan",
             Self::TypeCollision => "type-collision",
             Self::Unreachable => "unreachable",
+            Self::Truncated => "truncated",
         }
     }
 }
@@ -117,9 +123,12 @@ pub struct Finding {
     pub message: String,
     /// The number of the other rule, where two do not go together.
     pub related: Option<usize>,
-    /// The line itself.
+    /// The line itself, or the part of a long one that the finding is about.
     #[serde(skip)]
     pub source_line: String,
+    /// The character in `source_line`, from 1.
+    #[serde(skip)]
+    pub source_column: usize,
     /// How many characters of the line it is about.
     #[serde(skip)]
     pub width: usize,
@@ -132,7 +141,7 @@ impl Finding {
             .source_line
             .chars()
             .chain(std::iter::repeat(' '))
-            .take(self.column.saturating_sub(1))
+            .take(self.source_column.saturating_sub(1))
             // A tab must be as wide below as it is above.
             .map(|c| if c == '\t' { '\t' } else { ' ' })
             .collect();

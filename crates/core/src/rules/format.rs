@@ -29,15 +29,14 @@ pub fn format(text: &str) -> Result<String, Vec<Finding>> {
         let Draft { plan, inputs, outputs, faults } = parse::parse(&scalar.text);
         for fault in faults {
             let place = source.part(scalar, &fault.at);
-            findings.push(source.finding(fault.code, index + 1, place, fault.message));
+            findings.add(&source, (fault.code, index + 1, place, None), || fault.message);
         }
         if let (Some(plan), Some(bytes)) = (plan, &scalar.bytes) {
             edits.push((bytes.clone(), Spelled(&plan.name, &inputs, outputs).to_string()));
         }
     }
-    if !findings.is_empty() {
-        findings.sort_by_key(|finding| (finding.line, finding.column));
-        return Err(findings);
+    if findings.count() > 0 {
+        return Err(findings.into_list());
     }
     let mut result = String::with_capacity(text.len());
     let mut done = 0;

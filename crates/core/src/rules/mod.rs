@@ -17,7 +17,7 @@
 //! | `rule`, `parse` | one rule: how it is written and read |
 //! | `file`, `yaml`, `source` | the file, and where in it things stand |
 //! | `plans` | which plans there are |
-//! | `finding`, `check`, `overlap`, `word` | what can be wrong |
+//! | `finding`, `findings`, `check`, `overlap`, `word` | what can be wrong |
 //! | `set`, `table` | rules in force: which one decides |
 //! | `explain`, `diff`, `format` | what people ask about rules |
 
@@ -27,6 +27,7 @@ mod diff;
 mod explain;
 mod file;
 mod finding;
+mod findings;
 mod format;
 mod overlap;
 mod parse;
@@ -42,6 +43,7 @@ pub use attribute::{INPUTS, Input, Inputs, Output, Outputs};
 pub use diff::{Change, Class, Outcome};
 pub use explain::{Explanation, Lost, Won};
 pub use finding::{Code, Finding, Severity};
+pub use findings::MOST_LISTED;
 pub use format::format;
 pub use parse::Fault;
 pub use plans::{ENABLED_BY_DEFAULT, Plans};
@@ -64,7 +66,7 @@ pub struct Options {
 pub struct Loaded {
     /// The rules, unless there is an error.
     pub rules: Option<RuleSet>,
-    /// Everything that was found, in the order of the file.
+    /// What was found, in the order of the file: [`MOST_LISTED`] at most, and one that says how many more there are.
     pub findings: Vec<Finding>,
 }
 
@@ -83,14 +85,14 @@ pub struct Loaded {
 pub fn load(text: &str, options: &Options) -> Loaded {
     let source = Source::new(text);
     let checked = check::check(file::read(text, &source), &source, options.enabled_plans.as_deref());
-    let check::Checked { rules, plans, enabled, labels, mut findings } = checked;
+    let check::Checked { rules, plans, enabled, labels, findings } = checked;
+    let good = !findings.has_errors() && (!options.strict || findings.count() == 0);
+    let mut findings = findings.into_list();
     if options.strict {
         for finding in &mut findings {
             finding.severity = Severity::Error;
         }
     }
-    findings.sort_by_key(|finding| (finding.line, finding.column, finding.code, finding.related));
-    let good = findings.iter().all(|finding| finding.severity != Severity::Error);
     let rules = good.then(|| RuleSet::new(rules, plans, enabled, labels));
     Loaded { rules, findings }
 }

@@ -2,7 +2,14 @@
 //! any number of them: a rule is a list of values, `None` for any, and for every input there are more values than rules
 //! name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
+};
+
+/// So many comparisons of a rule are made in search of gaps, then the search ends: their number grows with the square of the
+/// number of rules, and a gap is a warning only.
+const MOST_COMPARISONS: usize = 5_000_000;
 
 /// Two rules that tie, and the inputs of the rule that would decide.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,14 +25,19 @@ pub(super) struct Tie<K, const N: usize> {
 /// Two rules tie on the requests that have the inputs of both, and on nothing less; so it is enough to look for a more
 /// specific rule among those whose inputs are some of these. Rules that name the same inputs differ in a value and never
 /// tie: only groups with different inputs are compared, and in them only rules that agree on what both name.
-pub(super) fn ties<K: Ord + Copy, const N: usize>(rules: &[[Option<K>; N]]) -> Vec<Tie<K, N>> {
+///
+/// There can be as many ties as pairs of rules, so they are handed out one by one, until `visit` has seen enough. A pair that
+/// is decided takes a rule of its own, so it is the ties that take the time.
+pub(super) fn ties<K: Ord + Copy, const N: usize>(
+    rules: &[[Option<K>; N]],
+    mut visit: impl FnMut(Tie<K, N>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, rule) in rules.iter().enumerate() {
         groups.entry(named(rule)).or_default().push(index);
     }
     let mut all: Vec<[Option<K>; N]> = rules.to_vec();
     all.sort_unstable();
-    let mut ties = Vec::new();
     for (&one, members) in &groups {
         for (&other, others) in groups.range(one + 1..) {
             if one.count_ones() == other.count_ones() {
@@ -39,14 +51,14 @@ pub(super) fn ties<K: Ord + Copy, const N: usize>(rules: &[[Option<K>; N]]) -> V
                         let both = join(&rules[member], &rules[*partner]);
                         if !decided(&all, &both, one.count_ones()) {
                             let (first, second) = (member.min(*partner), member.max(*partner));
-                            ties.push(Tie { first, second, missing: both });
+                            visit(Tie { first, second, missing: both })?;
                         }
                     }
                 }
             }
         }
     }
-    ties
+    ControlFlow::Continue(())
 }
 
 /// Whether there is a rule with more than so many inputs, all of them among these.
@@ -94,39 +106,69 @@ pub(super) type Gap<K, const N: usize> = [Option<Part<K>>; N];
 
 /// Finds the requests that no rule matches; at most so many kinds of them.
 pub(super) fn gaps<K: Ord + Copy, const N: usize>(rules: &[[Option<K>; N]], limit: usize) -> Vec<Gap<K, N>> {
-    let mut gaps = Vec::new();
+    let mut search = Search { gaps: Vec::new(), limit, left: MOST_COMPARISONS };
     let all: Vec<&[Option<K>; N]> = rules.iter().collect();
-    look(&all, 0, &std::array::from_fn(|_| None), limit, &mut gaps);
-    gaps
+    search.look(&all, 0, &std::array::from_fn(|_| None));
+    search.gaps
 }
 
-fn look<K: Ord + Copy, const N: usize>(
-    rules: &[&[Option<K>; N]],
-    input: usize,
-    gap: &Gap<K, N>,
+struct Search<K, const N: usize> {
+    gaps: Vec<Gap<K, N>>,
     limit: usize,
-    gaps: &mut Vec<Gap<K, N>>,
-) {
-    if gaps.len() >= limit || rules.iter().any(|rule| rule[input..].iter().all(Option::is_none)) {
-        return;
+    /// Comparisons.
+    left: usize,
+}
+
+impl<K: Ord + Copy, const N: usize> Search<K, N> {
+    fn look(&mut self, rules: &[&[Option<K>; N]], input: usize, gap: &Gap<K, N>) {
+        if self.is_over() || rules.iter().any(|rule| is_any(rule, input)) {
+            return;
+        }
+        if rules.is_empty() {
+            return self.gaps.push(gap.clone());
+        }
+        let values: BTreeSet<K> = rules.iter().filter_map(|rule| rule[input]).collect();
+        if values.is_empty() {
+            return self.go_on(rules, input, gap, None, |_| true);
+        }
+        let others = Part::NoneOf(values.iter().copied().collect());
+        self.go_on(rules, input, gap, Some(others), |value| value.is_none());
+        // A rule that asks for nothing else leaves no gap.
+        let covered: BTreeSet<K> =
+            rules.iter().filter(|rule| is_any(rule, input + 1)).filter_map(|rule| rule[input]).collect();
+        for wanted in values.difference(&covered).copied() {
+            self.go_on(rules, input, gap, Some(Part::Is(wanted)), |value| {
+                value.is_none_or(|value| value == wanted)
+            });
+        }
     }
-    if rules.is_empty() {
-        return gaps.push(gap.clone());
-    }
-    let values: BTreeSet<K> = rules.iter().filter_map(|rule| rule[input]).collect();
-    let mut go_on = |part: Option<Part<K>>, matches: &dyn Fn(Option<K>) -> bool| {
+
+    fn go_on(
+        &mut self,
+        rules: &[&[Option<K>; N]],
+        input: usize,
+        gap: &Gap<K, N>,
+        part: Option<Part<K>>,
+        matches: impl Fn(Option<K>) -> bool,
+    ) {
+        if self.is_over() {
+            return;
+        }
+        self.left = self.left.saturating_sub(rules.len());
         let rest: Vec<_> = rules.iter().copied().filter(|rule| matches(rule[input])).collect();
         let mut gap = gap.clone();
         gap[input] = part;
-        look(&rest, input + 1, &gap, limit, gaps);
-    };
-    if values.is_empty() {
-        return go_on(None, &|_| true);
+        self.look(&rest, input + 1, &gap);
     }
-    go_on(Some(Part::NoneOf(values.iter().copied().collect())), &|value| value.is_none());
-    for wanted in values {
-        go_on(Some(Part::Is(wanted)), &|value| value.is_none_or(|value| value == wanted));
+
+    fn is_over(&self) -> bool {
+        self.gaps.len() >= self.limit || self.left == 0
     }
+}
+
+/// Whether a rule takes every value of the inputs from here on.
+fn is_any<K, const N: usize>(rule: &[Option<K>; N], input: usize) -> bool {
+    rule[input..].iter().all(Option::is_none)
 }
 
 #[cfg(test)]
@@ -154,6 +196,16 @@ mod tests {
             .map(move |n| [n / 27, n / 9 % 3, n / 3 % 3, n % 3].map(|place| values[place]))
     }
 
+    fn all_ties(rules: &[Inputs]) -> Vec<Tie<u8, N>> {
+        let mut all = Vec::new();
+        let visited = ties(rules, |tie| {
+            all.push(tie);
+            ControlFlow::Continue(())
+        });
+        assert!(visited.is_continue());
+        all
+    }
+
     fn matches(rule: &Inputs, request: &[u8; N]) -> bool {
         rule.iter().zip(request).all(|(wanted, value)| wanted.is_none_or(|wanted| wanted == *value))
     }
@@ -171,7 +223,7 @@ mod tests {
                     expected.extend(winners[place + 1..].iter().map(|second| (*first, *second)));
                 }
             }
-            let ties = ties(&rules);
+            let ties = all_ties(&rules);
             let found: BTreeSet<(usize, usize)> = ties.iter().map(|tie| (tie.first, tie.second)).collect();
             prop_assert_eq!(found.len(), ties.len());
             prop_assert_eq!(found, expected);
@@ -181,7 +233,7 @@ mod tests {
         fn adding_what_is_missing_decides(rules in rules()) {
             let mut rules = rules;
             // Each added rule has more inputs than those it decides between, so there is an end.
-            while let Some(tie) = ties(&rules).first() {
+            while let Some(tie) = all_ties(&rules).first() {
                 prop_assert!(!rules.contains(&tie.missing));
                 rules.push(tie.missing);
             }

@@ -4,6 +4,12 @@ use super::finding::{Code, Finding};
 use serde_saphyr::{Location, Spanned};
 use std::ops::Range;
 
+/// So many characters of a line are shown. A file can be one line, and every finding has its own copy.
+const LONGEST_SHOWN: usize = 200;
+
+/// So many characters are shown before the place in a long line.
+const SHOWN_BEFORE: usize = 40;
+
 /// A text in which places can be found.
 pub struct Source<'t> {
     text: &'t str,
@@ -30,6 +36,16 @@ pub(super) struct Scalar {
     pub(super) bytes: Option<Range<usize>>,
 }
 
+impl Place {
+    pub(super) fn line(&self) -> usize {
+        self.line
+    }
+
+    pub(super) fn column(&self) -> usize {
+        self.column
+    }
+}
+
 impl<'t> Source<'t> {
     /// A text.
     pub fn new(text: &'t str) -> Self {
@@ -43,6 +59,7 @@ impl<'t> Source<'t> {
 
     /// A finding at a place.
     pub fn finding(&self, code: Code, rule: usize, place: Place, message: String) -> Finding {
+        let (source_line, source_column) = window(self.line(place.line), place.column);
         Finding {
             severity: code.severity(),
             code,
@@ -51,8 +68,9 @@ impl<'t> Source<'t> {
             column: place.column,
             message,
             related: None,
-            source_line: self.line(place.line).to_owned(),
-            width: place.width,
+            source_line,
+            source_column,
+            width: place.width.min(LONGEST_SHOWN),
         }
     }
 
@@ -117,5 +135,27 @@ impl<'t> Source<'t> {
         let Some(&start) = number.checked_sub(1).and_then(|index| self.lines.get(index)) else { return "" };
         let end = self.lines.get(number).copied().unwrap_or(self.text.len());
         self.text[start..end].trim_end_matches(['\n', '\r']).trim_start_matches('\u{feff}')
+    }
+}
+
+/// The part of a line that is shown for a column, and the column in that part.
+fn window(line: &str, column: usize) -> (String, usize) {
+    let is_short = line.len() <= LONGEST_SHOWN || line.chars().nth(LONGEST_SHOWN).is_none();
+    let skipped = if is_short { 0 } else { column.saturating_sub(1 + SHOWN_BEFORE) };
+    (line.chars().skip(skipped).take(LONGEST_SHOWN).collect(), column.saturating_sub(skipped))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_line_the_part_is_shown_that_a_finding_is_about() {
+        assert_eq!(window("short", 3), ("short".to_owned(), 3));
+        let long = format!("{}here{}", "ü".repeat(1000), "x".repeat(1000));
+        let (shown, column) = window(&long, 1001);
+        assert_eq!((shown.chars().count(), column), (LONGEST_SHOWN, 41));
+        assert!(shown.chars().skip(column - 1).collect::<String>().starts_with("here"));
+        assert_eq!(window(&long, 1).1, 1);
     }
 }

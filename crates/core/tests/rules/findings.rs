@@ -1,7 +1,7 @@
 //! What is found, and where. `findings.txt` has, for every case, all findings with the line and the caret as people see
 //! them; after a change, `ALLOTMENT_GENERATE=1 cargo test -p allotment-core --test rules` writes it anew for you to read.
 
-use allotment_core::rules::{Code, Options, Severity, load};
+use allotment_core::rules::{Code, MOST_LISTED, Options, Severity, load};
 use std::{collections::BTreeSet, fs};
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/findings.txt");
@@ -289,6 +289,8 @@ fn every_code_has_a_case() {
         .iter()
         .flat_map(|(_, plans, text)| load(text, &options(*plans)).findings)
         .map(|finding| finding.code)
+        // It has a test of its own.
+        .chain([Code::Truncated])
         .collect();
     assert_eq!(codes.into_iter().collect::<Vec<_>>(), Code::ALL);
 }
@@ -352,5 +354,61 @@ fn the_page_shows_good_rules() {
     }
     for plan in loaded.rules.unwrap().plans().names() {
         assert!(page.contains(plan), "{plan} is missing on the page");
+    }
+}
+
+/// Rules of one plan with as many platform as hyperscaler regions: every pair of them is ambiguous.
+fn ambiguous(each: usize) -> String {
+    let mut text = "rule:\n- aws\n".to_owned();
+    for input in ["PR", "HR"] {
+        (0..each).for_each(|n| text.push_str(&format!("- aws({input}=r{n})\n")));
+    }
+    text
+}
+
+#[test]
+fn the_first_findings_are_listed_and_the_others_counted() {
+    let options = Options { enabled_plans: Some(vec!["aws".to_owned()]), strict: false };
+    // As many as are listed, and one more.
+    let loaded = load(&ambiguous(10), &options);
+    assert_eq!((loaded.findings.len(), loaded.rules.is_none()), (MOST_LISTED, true));
+    assert!(loaded.findings.iter().all(|finding| finding.code == Code::Ambiguous));
+    let loaded = load(&ambiguous(11), &options);
+    assert_eq!(loaded.findings.len(), MOST_LISTED + 1);
+    let last = loaded.findings.last().unwrap();
+    assert_eq!(last.code, Code::Truncated);
+    assert!(last.message.starts_with("21 more findings are not listed"), "{last}");
+    // The first in the order of the file.
+    let related: Vec<(usize, Option<usize>)> =
+        loaded.findings.iter().take(12).map(|finding| (finding.rule, finding.related)).collect();
+    assert_eq!(related[0], (13, Some(2)));
+    assert_eq!(related[11], (14, Some(2)));
+    let loaded = load(&ambiguous(1_500), &options);
+    let last = loaded.findings.last().unwrap();
+    assert!(last.message.starts_with("at least 9900 more findings are not listed"), "{last}");
+}
+
+#[test]
+fn an_error_is_listed_before_warnings_and_refuses_also_where_it_is_not() {
+    let mut text = "enabledPlans: [aws]\nrule:\n- aws\n".to_owned();
+    (0..200).for_each(|n| text.push_str(&format!("- gcp(PR=r{n})\n")));
+    let warned = load(&text, &Options::default());
+    assert!(warned.rules.is_some() && warned.findings.len() == MOST_LISTED + 1);
+    assert!(warned.findings.iter().all(|finding| finding.severity == Severity::Warning));
+    assert!(load(&text, &Options { strict: true, ..Options::default() }).rules.is_none());
+    text.push_str("- nothing\n");
+    let refused = load(&text, &Options::default());
+    assert!(refused.rules.is_none());
+    assert!(refused.findings.iter().any(|finding| finding.code == Code::UnknownPlan));
+}
+
+/// A file on one line: no finding holds all of it.
+#[test]
+fn findings_in_a_long_line_are_short() {
+    let rules: Vec<String> = (0..1_000).map(|n| format!("'aws(PR=r{n}'")).collect();
+    let loaded = load(&format!("rule: [{}]", rules.join(", ")), &Options::default());
+    assert_eq!(loaded.findings.len(), MOST_LISTED + 1);
+    for finding in &loaded.findings {
+        assert!(finding.source_line.len() <= 200 && finding.caret().len() <= 400, "{finding}");
     }
 }

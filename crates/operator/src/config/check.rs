@@ -1,19 +1,26 @@
 //! Compares a file with the schema, and says everything that does not fit, each with its place.
 
 use allotment_core::rules::{
-    Code, Finding,
+    Code, Finding, MOST_LISTED,
     source::{Place, Source},
     word,
     yaml::{Node, Value as Yaml},
 };
+use ipnet::IpNet;
 use serde_json::{Map, Number, Value};
 use std::net::Ipv4Addr;
 
 /// Everything in a file that does not fit a schema.
 pub(super) fn check(root: &Node, source: &Source<'_>, schema: &Value) -> Vec<Finding> {
-    let mut checker = Checker { source, root: schema, findings: Vec::new() };
+    let mut checker = Checker { source, root: schema, findings: Vec::new(), left_out: 0 };
     checker.node(root, schema, "the file");
-    checker.findings
+    let Checker { mut findings, left_out, .. } = checker;
+    if left_out > 0 {
+        let place = source.place(root.referenced);
+        let message = format!("{left_out} more findings are not listed: correct these first");
+        findings.push(source.finding(Code::Truncated, 0, place, message));
+    }
+    findings
 }
 
 /// The same as JSON, which is what types are read from.
@@ -56,6 +63,8 @@ struct Checker<'s, 't> {
     source: &'s Source<'t>,
     root: &'s Value,
     findings: Vec<Finding>,
+    /// A file of unknown keys has as many findings, and each holds its line.
+    left_out: usize,
 }
 
 impl<'s> Checker<'s, '_> {
@@ -123,6 +132,12 @@ impl<'s> Checker<'s, '_> {
             Yaml::Text(text) if is(schema, "ipv4-cidr") && !is_range(text) => {
                 self.fault(node, format!("`{name}` is `{text}`: expected a range such as 10.250.0.0/16"));
             }
+            Yaml::Text(text) if is(schema, "cidr") && text.parse::<IpNet>().is_err() => {
+                self.fault(
+                    node,
+                    format!("`{name}` is `{text}`: expected a range such as 10.0.0.0/8 or fd00::/8"),
+                );
+            }
             Yaml::Text(_) | Yaml::Null | Yaml::Bool(_) => (),
         }
     }
@@ -176,7 +191,11 @@ impl<'s> Checker<'s, '_> {
     }
 
     fn found(&mut self, code: Code, place: Place, message: String) {
-        self.findings.push(self.source.finding(code, 0, place, message));
+        if self.findings.len() < MOST_LISTED {
+            self.findings.push(self.source.finding(code, 0, place, message));
+        } else {
+            self.left_out += 1;
+        }
     }
 }
 

@@ -57,6 +57,7 @@ pub(super) fn measure() -> Outcome<Vec<Measure>> {
             load(&text, &Options::default())
         }));
     }
+    measures.extend(ambiguous());
     let free = Request { plan: "free", provider: Some("aws"), ..AWS };
     let shared = Request { plan: "sap-converged-cloud", ..AWS };
     for (name, rules, request, nanoseconds, allocations) in [
@@ -73,6 +74,40 @@ pub(super) fn measure() -> Outcome<Vec<Measure>> {
         measures.extend(costs(&format!("rules, match {name}"), 5_000, nanoseconds, allocations, ask));
     }
     Ok(measures)
+}
+
+/// A file of about 60 kB in which 2,250,000 pairs of rules are ambiguous: it has to be refused at the price of its size. The
+/// baselines are bounds: the memory of a pod is 512 MB.
+fn ambiguous() -> Vec<Measure> {
+    const EACH: usize = 1_500;
+    let rules =
+        ["PR", "HR"].into_iter().flat_map(|input| (0..EACH).map(move |n| format!("aws({input}=cf-{n})")));
+    let text = file(&rules.collect::<Vec<_>>());
+    let refuse = || load(&text, &Options::default()).findings.len();
+    let started = Instant::now();
+    black_box(refuse());
+    let name = "rules, refuse 1,500 PR and 1,500 HR";
+    let time = started.elapsed().as_secs_f64() * 1e3;
+    let mut measures = vec![Measure::new(format!("{name}, time"), time, "ms").against(1_000.0)];
+    if let Some((allocations, bytes)) = allocated(refuse) {
+        measures.push(
+            Measure::new(format!("{name}, allocations"), allocations, "allocations").against(100_000.0),
+        );
+        measures.push(Measure::new(format!("{name}, memory"), bytes / 1e6, "MB").against(10.0));
+    }
+    measures
+}
+
+#[cfg(feature = "count-allocations")]
+fn allocated<T>(act: impl FnOnce() -> T) -> Option<(f64, f64)> {
+    let counted = allocation_counter::measure(|| drop(black_box(act())));
+    let number = |value: u64| u32::try_from(value).map_or(f64::INFINITY, f64::from);
+    Some((number(counted.count_total), number(counted.bytes_max)))
+}
+
+#[cfg(not(feature = "count-allocations"))]
+fn allocated<T>(_: impl FnOnce() -> T) -> Option<(f64, f64)> {
+    None
 }
 
 fn rules(count: u32, plans: &[&str]) -> Vec<String> {
