@@ -53,6 +53,8 @@ pub fn list(_: &mut SchemaGenerator) -> Schema {
         "description": "What is observed about the object, one entry per type.",
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["type"],
+        // Ours are fewer than ten; others may add theirs.
+        "maxItems": 64,
         "items": {
             "type": "object",
             "required": ["lastTransitionTime", "message", "reason", "status", "type"],

@@ -49,3 +49,36 @@ fn every_field_is_explained() {
         });
     }
 }
+
+/// Whoever may write an object, or is read for one, cannot fill it with megabytes. Objects with fields of others' kinds
+/// (`shootTemplate`) have the size of the request as their bound.
+#[test]
+fn every_text_list_and_map_has_a_bound() {
+    let mut unbounded = Vec::new();
+    for crd in all() {
+        let name = crd.metadata.name.clone().unwrap();
+        walk(&serde_json::to_value(&crd).unwrap(), &name, &mut |path, schema| {
+            let Some(kind) = schema.get("type").and_then(Value::as_str) else { return };
+            let has = |key: &str| schema.get(key).is_some();
+            let is_bounded = match kind {
+                "string" => {
+                    has("maxLength") || has("enum") || schema.get("format") == Some(&"date-time".into())
+                }
+                "array" => has("maxItems"),
+                "object" => !has("additionalProperties") || has("maxProperties"),
+                _ => true,
+            };
+            // `apiVersion` and `kind` are the server's.
+            let is_ours = path.contains("/openAPIV3Schema/properties/spec")
+                || path.contains("/openAPIV3Schema/properties/status");
+            if is_ours && !is_bounded {
+                unbounded.push(
+                    path.replace("/properties/", ".")
+                        .replace("/additionalProperties", "{}")
+                        .replace("/items", "[]"),
+                );
+            }
+        });
+    }
+    assert!(unbounded.is_empty(), "without a bound:\n{}", unbounded.join("\n"));
+}

@@ -207,22 +207,26 @@ pub struct ClusterStatus {
     pub progress: Option<i32>,
     /// The name of the Shoot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
     pub shoot_name: Option<String>,
     /// The UID of the Shoot: another one under the same name is not ours.
     #[serde(default, rename = "shootUID", skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
     pub shoot_uid: Option<String>,
     /// The address of the API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
     pub api_server: Option<String>,
     /// The Kubernetes version that runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 128))]
     pub kubernetes_version: Option<String>,
     /// The account that it runs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscription: Option<SubscriptionStatus>,
     /// Users who have cluster-admin by us.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(length(max = 1024), inner(length(max = 253)), extend("x-kubernetes-list-type" = "set"))]
     pub administrators: Vec<String>,
     /// How often Gardener was asked to try again since it last succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -294,9 +298,11 @@ impl ClusterPhase {
 #[serde(rename_all = "camelCase")]
 pub struct SubscriptionStatus {
     /// The SubscriptionRequest.
+    #[schemars(length(max = 253))]
     pub name: String,
     /// The binding that it got.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
     pub binding_name: Option<String>,
 }
 
@@ -306,10 +312,13 @@ pub struct SubscriptionStatus {
 pub struct OperationStatus {
     /// `Create`, `Reconcile`, `Delete`, …
     #[serde(rename = "type")]
+    #[schemars(length(max = 64))]
     pub type_: String,
     /// `Processing`, `Succeeded`, `Error`, `Failed`, …
+    #[schemars(length(max = 64))]
     pub state: String,
     /// In Gardener's words.
+    #[schemars(length(max = 32768))]
     pub description: String,
     /// When Gardener said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]

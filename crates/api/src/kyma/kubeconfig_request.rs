@@ -109,6 +109,8 @@ pub struct KubeconfigRequestStatus {
     pub expiration_timestamp: Option<Time>,
     /// The kubeconfig in base64, unless `spec.secretRef` is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    // A CA bundle of 256 KiB, twice in base64, and a token; etcd takes objects of 1.5 MiB.
+    #[schemars(length(max = 1048576))]
     pub kubeconfig: Option<String>,
     /// The Secret that holds the kubeconfig, if `spec.secretRef` is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,7 +120,10 @@ pub struct KubeconfigRequestStatus {
     pub issued_at: Option<Time>,
     /// Tokens that were asked for and may still be valid. Each is written down before it is asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["secret"]))]
+    #[schemars(
+        length(max = 4096),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["secret"])
+    )]
     pub tokens: Vec<TokenStatus>,
     /// The Shoot that the tokens are of. It is written down before the first of them is asked for, and says where they are whatever becomes of
     /// the Cluster.
@@ -129,6 +134,7 @@ pub struct KubeconfigRequestStatus {
     pub brought: Option<BroughtReference>,
     /// What the kubeconfig was made for: another address, CA or signing key makes another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
     pub made_for: Option<String>,
     /// How far it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,8 +152,10 @@ pub struct KubeconfigRequestStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShootReference {
     /// Its name.
+    #[schemars(length(max = 253))]
     pub name: String,
     /// Its UID.
+    #[schemars(length(max = 253))]
     pub uid: String,
 }
 
@@ -155,11 +163,14 @@ pub struct ShootReference {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BroughtReference {
     /// Its namespace.
+    #[schemars(length(max = 253))]
     pub namespace: String,
     /// Its name.
+    #[schemars(length(max = 253))]
     pub name: String,
     /// The key; `kubeconfig` where it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
     pub key: Option<String>,
 }
 
@@ -168,6 +179,7 @@ pub struct BroughtReference {
 #[serde(rename_all = "camelCase")]
 pub struct TokenStatus {
     /// The name of the Secret.
+    #[schemars(length(max = 253))]
     pub secret: String,
     /// What became of it.
     pub state: TokenState,

@@ -87,6 +87,7 @@ pub struct ClusterReference {
 pub struct SubscriptionRequestStatus {
     /// The name of the binding: what goes into a Shoot. (The name is from the time when Shoots took Secrets.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
     pub gardener_secret_name: Option<String>,
     /// The kind of the pool entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,12 +97,15 @@ pub struct SubscriptionRequestStatus {
     pub secret_ref: Option<SecretReference>,
     /// The tenant who holds the account; empty for a shared one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
     pub tenant_name: Option<String>,
     /// The pool: `<provider>[_<platform region>][_<hyperscaler region>]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
     pub hyperscaler_type: Option<String>,
     /// The rule that decided, as it is written in the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2048))]
     pub matched_rule: Option<String>,
     /// The place in the queue of an exhausted pool, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,8 +154,10 @@ pub enum BindingKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretReference {
     /// Its name.
+    #[schemars(length(max = 253))]
     pub name: String,
     /// Its namespace.
+    #[schemars(length(max = 253))]
     pub namespace: String,
 }
 

@@ -30,8 +30,16 @@ use crate::schema;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
+/// Fields that hold more than names: a kubeconfig, and the projects of a garden.
+const LARGER: [(&str, i64); 2] = [("inline", 1 << 20), ("projects", 1 << 16)];
+
 /// The CRDs of both groups, the contract before the Gardener provider.
 pub fn crds() -> Vec<CustomResourceDefinition> {
+    as_upstream().into_iter().map(|crd| schema::bound(crd, &LARGER)).collect()
+}
+
+/// The same with the bounds that upstream has.
+fn as_upstream() -> Vec<CustomResourceDefinition> {
     let tidy = schema::tidy;
     vec![
         tidy(ClusterProfile::crd()),

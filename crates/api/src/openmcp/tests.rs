@@ -10,7 +10,7 @@ use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::LazyLock};
 
-/// The definitions as they are installed, without the words for people, by kind.
+/// The definitions as they are installed, without the words for people and the bounds that we add, by kind.
 static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     let bare = |crd: CustomResourceDefinition| {
         let kind = crd.spec.names.kind.clone();
@@ -18,7 +18,7 @@ static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
         drop_descriptions(&mut crd);
         (kind, crd)
     };
-    crds().into_iter().map(bare).collect()
+    as_upstream().into_iter().map(bare).collect()
 });
 
 fn drop_descriptions(value: &mut Value) {
