@@ -1,5 +1,6 @@
 //! When a condition changes, and when its transition time does.
 
+use crate::text::{LONGEST_MESSAGE, bounded};
 use allotment_api::condition::{Condition, ConditionStatus};
 use jiff::Timestamp;
 
@@ -38,7 +39,7 @@ pub fn set(
             _ => now.into(),
         },
         reason: reason.to_owned(),
-        message,
+        message: bounded(message, LONGEST_MESSAGE),
     };
     match old {
         Some(old) if *old == new => return false,

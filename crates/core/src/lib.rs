@@ -12,6 +12,7 @@
 //! | [`pool`] | which account a request gets, and what becomes of accounts |
 //! | [`rules`] | which pool a request goes to: the rule language |
 //! | [`tenancy`] | which tenants a namespace may name |
+//! | [`text`] | words of others, as far as they are kept |
 
 pub mod access;
 pub mod admission;
@@ -24,3 +25,4 @@ pub mod openmcp;
 pub mod pool;
 pub mod rules;
 pub mod tenancy;
+pub mod text;

@@ -1,7 +1,10 @@
 //! What the status of a SubscriptionRequest says.
 
 use super::{AccountName, Denial, Lack, Tenant, Wanted};
-use crate::condition::{self, Verdict};
+use crate::{
+    condition::{self, Verdict},
+    text::bounded,
+};
 use allotment_api::{
     condition::ConditionStatus,
     kyma::{
@@ -108,9 +111,12 @@ impl Progress {
     }
 }
 
+/// The longest rule that is repeated in a status. One has at most four names; the rest is blanks.
+const LONGEST_RULE: usize = 1024;
+
 fn fill_wanted(status: &mut SubscriptionRequestStatus, wanted: &Wanted) {
     let Wanted { pool, tenant, rule } = wanted;
     status.tenant_name = tenant.as_ref().map(Tenant::to_string);
     status.hyperscaler_type = Some(pool.hyperscaler_type.to_string());
-    status.matched_rule.clone_from(rule);
+    status.matched_rule = rule.clone().map(|rule| bounded(rule, LONGEST_RULE));
 }

@@ -1,6 +1,10 @@
 //! What a Shoot's status means.
 
-use crate::condition::Verdict;
+use crate::{
+    access::kubeconfig::LONGEST_SERVER_BYTES,
+    condition::Verdict,
+    text::{LONGEST_MESSAGE, bounded},
+};
 use allotment_api::{
     condition::ConditionStatus,
     gardener::{LastOperation, OperationState, OperationType, Shoot, ShootStatus},
@@ -39,7 +43,8 @@ pub(crate) fn address(status: Option<&ShootStatus>) -> Option<String> {
     let addresses = &status?.advertised_addresses;
     let named = |name: &str| addresses.iter().find(|address| address.name == name);
     let address = ["external", "internal", "unmanaged"].iter().find_map(|name| named(name))?;
-    Some(address.url.clone())
+    // The schema of our status has the same bound; Gardener's own addresses have some 100 bytes.
+    Some(address.url.clone()).filter(|url| url.len() <= LONGEST_SERVER_BYTES)
 }
 
 /// What Gardener did last, in its words.
@@ -49,7 +54,7 @@ pub(crate) fn operation(status: Option<&ShootStatus>) -> Option<OperationStatus>
     Some(OperationStatus {
         type_: word(type_),
         state: word(state),
-        description: description.clone(),
+        description: bounded(description.clone(), LONGEST_MESSAGE),
         last_update_time: Some(last_update_time.clone()),
     })
 }
