@@ -7,7 +7,20 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use http::Uri;
 use secrecy::{ExposeSecret, SecretString, zeroize::Zeroizing};
 use serde::{Deserialize, de::IgnoredAny};
-use std::net::IpAddr;
+
+/// The longest address of an API server that is taken. It is written to `status.apiServer`, whose schema has the same bound;
+/// host names have 253 characters at most, and paths of proxies some more.
+pub const LONGEST_SERVER_BYTES: usize = 1024;
+
+/// The longest name in a certificate that is taken: names in DNS are no longer.
+const LONGEST_NAME_BYTES: usize = 253;
+
+/// The longest CA bundle that is taken. It is part of every kubeconfig that is handed out, where base64 makes two thirds more
+/// of it, twice; a bundle of all public CAs has about 220 KiB.
+const LONGEST_CA_BYTES: usize = 256 << 10;
+
+/// The longest text that is read as a kubeconfig. A Secret has 1 MiB at most, so this refuses what did not come from one.
+const LONGEST_TEXT_BYTES: usize = 2 << 20;
 
 /// What is used of a kubeconfig. It prints without its secret.
 #[derive(Debug)]
@@ -100,10 +113,11 @@ pub enum Fault {
     #[error("has a user, a query or a fragment in the address: remove it")]
     BusyAddress,
     /// Everybody on the way could read it.
-    #[error(
-        "does not begin with https://, which only a server on this machine need not: give its https address"
-    )]
+    #[error("does not begin with https://: give the https address of the server")]
     PlainHttp,
+    /// More than is kept.
+    #[error("is longer than {0} bytes")]
+    TooLong(usize),
     /// Not what it should be.
     #[error("is not {0} in base64: `kubectl config view --flatten --minify` prints one that is")]
     NotPem(&'static str),
@@ -130,6 +144,9 @@ pub enum Fault {
 /// assert!(refusal.starts_with("users[0].user.exec names a program to run"));
 /// ```
 pub fn read(text: &[u8]) -> Result<Given, Refusal> {
+    if text.len() > LONGEST_TEXT_BYTES {
+        return Err(refuse("the kubeconfig", Fault::TooLong(LONGEST_TEXT_BYTES)));
+    }
     let text = std::str::from_utf8(text).map_err(|_| refuse("the kubeconfig", Fault::NotText))?;
     let file: File = serde_saphyr::from_str(text).map_err(|error| {
         // Its own words may quote the text.
@@ -303,9 +320,15 @@ fn choose(file: File) -> Result<Given, Refusal> {
         ),
         None => None,
     };
+    if ca.as_ref().is_some_and(|ca| ca.len() > LONGEST_CA_BYTES) {
+        return Err(in_cluster(("certificate-authority-data", Fault::TooLong(LONGEST_CA_BYTES))));
+    }
     let credentials = credentials(user.user)
         .map_err(|(field, fault)| refuse(&format!("users[{user_number}].user{field}"), fault))?;
     let tls_server_name = tls_server_name.filter(|name| !name.is_empty());
+    if tls_server_name.as_ref().is_some_and(|name| name.len() > LONGEST_NAME_BYTES) {
+        return Err(in_cluster(("tls-server-name", Fault::TooLong(LONGEST_NAME_BYTES))));
+    }
     Ok(Given { server, tls_server_name, ca, credentials })
 }
 
@@ -329,6 +352,9 @@ fn address(server: Option<String>) -> Result<String, Fault> {
     let server = server
         .filter(|server| !server.is_empty())
         .ok_or(Fault::Missing("say where the API server is, as https://host:port"))?;
+    if server.len() > LONGEST_SERVER_BYTES {
+        return Err(Fault::TooLong(LONGEST_SERVER_BYTES));
+    }
     let uri: Uri = server.parse().map_err(|_| Fault::NotAnAddress)?;
     let authority = uri.authority().ok_or(Fault::NotAnAddress)?;
     if authority.as_str().contains('@') || server.contains(['?', '#']) {
@@ -337,15 +363,9 @@ fn address(server: Option<String>) -> Result<String, Fault> {
     match uri.scheme_str() {
         _ if authority.host().is_empty() => Err(Fault::NotAnAddress),
         Some("https") => Ok(server),
-        Some("http") if is_this_machine(authority.host()) => Ok(server),
         Some("http") => Err(Fault::PlainHttp),
         _ => Err(Fault::NotAnAddress),
     }
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Field names begin with a dot: a fault may be about the user as a whole.

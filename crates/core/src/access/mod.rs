@@ -2,6 +2,7 @@
 //!
 //! | file | what is decided there |
 //! |---|---|
+//! | [`address`] | which addresses are dialled for clusters that tenants bring |
 //! | [`kubeconfig`] | whether a kubeconfig can be used, and what of it |
 //! | [`rules`] | what rules mean that RBAC would not match |
 //! | [`Access`] | who may ask for what at most |
@@ -9,6 +10,7 @@
 //! | [`flow`] | what is done next about a KubeconfigRequest, and what its status says |
 //! | [`administrators`] | which ClusterRoleBindings make the administrators of a cluster |
 
+pub mod address;
 pub mod administrators;
 pub mod flow;
 pub mod grant;

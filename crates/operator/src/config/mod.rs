@@ -8,9 +8,9 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
+pub use allotment_core::access::address::Byoc;
 pub use sections::{
-    Byoc, Config, Controller, Controllers, Gardener, Hap, LedgerAddress, MetricsAccess, Plan, Quota, Quotas,
-    Server,
+    Config, Controller, Controllers, Gardener, Hap, LedgerAddress, MetricsAccess, Plan, Quota, Quotas, Server,
 };
 
 use crate::subscription::Policy;
@@ -93,7 +93,7 @@ impl Config {
             controllers,
             server,
             tenancy,
-            byoc,
+            byoc: _,
             metrics,
             quotas: _,
             openmcp: _,
@@ -112,7 +112,6 @@ impl Config {
             ("controllers", *controllers != other.controllers),
             ("server", *server != other.server),
             ("tenancy.namespaceLabel", label(tenancy) != label(&other.tenancy)),
-            ("byoc", *byoc != other.byoc),
             ("metrics", *metrics != other.metrics),
         ];
         parts.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()

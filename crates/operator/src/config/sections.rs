@@ -2,13 +2,12 @@
 
 use allotment_api::kyma::BindingKind;
 use allotment_core::{
-    access::Access,
+    access::{Access, address::Byoc},
     cluster::Clusters,
     openmcp::policy::Openmcp,
     pool::{LabelKeys, MultiAccount},
     tenancy::Tenancy,
 };
-use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, path::PathBuf};
@@ -42,19 +41,6 @@ pub struct Config {
     pub quotas: Quotas,
     /// The openMCP provider.
     pub openmcp: Openmcp,
-}
-
-/// Addresses of clusters that tenants bring, by range. Private ranges are allowed; loopback, link-local, multicast and metadata
-/// addresses are not, nor are our own API servers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Byoc {
-    /// Ranges that are allowed whatever else is refused, such as `127.0.0.0/8`.
-    #[schemars(with = "Vec<String>")]
-    pub allow: Vec<IpNet>,
-    /// Ranges that are refused.
-    #[schemars(with = "Vec<String>")]
-    pub deny: Vec<IpNet>,
 }
 
 /// Who reads metrics.

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     planted::Planted,
-    runtime::{call::call, events::Tone},
+    runtime::{
+        call::{CallError, call},
+        events::Tone,
+    },
     target::{Key, Reached, TargetTrouble},
 };
 use allotment_api::{
@@ -332,13 +335,21 @@ impl Inner {
             TargetTrouble::NoShoot { .. } | TargetTrouble::OtherShoot { .. } => "ClusterGone",
             TargetTrouble::NotReady { .. } => "ClusterNotReady",
             TargetTrouble::Taken { .. } => "NameTaken",
-            TargetTrouble::Call(error) if error.is_not_found() => "NamespaceMissing",
+            TargetTrouble::Call(error) if error.lacks_namespace() => "NamespaceMissing",
+            TargetTrouble::Call(error) if matches!(**error, CallError::Foreign { .. }) => "Unreachable",
             TargetTrouble::Call(error) if error.category() == "forbidden" => "Forbidden",
             _ => "Unreachable",
         };
-        let hint =
-            if reason == "NamespaceMissing" { "; create it, or set spec.role.createNamespace" } else { "" };
-        let message = format!("{trouble}{hint}");
+        let message = match &trouble {
+            TargetTrouble::Call(error) if error.lacks_namespace() => {
+                let cause = match **error {
+                    CallError::Foreign { .. } => "the namespace is not there".to_owned(),
+                    _ => trouble.to_string(),
+                };
+                format!("{cause}; create it, or set spec.role.createNamespace")
+            }
+            _ => trouble.to_string(),
+        };
         let is_shut = matches!(trouble, TargetTrouble::NoSecret { .. } | TargetTrouble::NoSecretKey { .. });
         let is_gone = reason == "ClusterGone" || self.planted.has(Planted::SilentIsGone);
         scene.hitch = Some(Hitch { reason, message, is_gone, is_shut });

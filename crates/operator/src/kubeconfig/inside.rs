@@ -1,9 +1,6 @@
 //! The steps, as far as they are inside a cluster. Everything here can be repeated.
 
-use crate::{
-    runtime::call::call,
-    target::{Reached, TargetTrouble, Targets},
-};
+use crate::target::{Reached, TargetTrouble, Targets};
 use allotment_api::names::{FIELD_MANAGER, label};
 use allotment_core::access::grant::{Grant, Kind, NAMESPACE, Object};
 use jiff::Timestamp;
@@ -28,6 +25,9 @@ const TOKEN_CACHE: Duration = Duration::from_secs(11);
 
 /// A token that is still taken after this is no matter of a cache any more.
 const REFUSED: Duration = Duration::from_secs(20);
+
+/// The longest token that is handed out. It ends in a status or a Secret; those of Kubernetes have about a kilobyte.
+const LONGEST_TOKEN_BYTES: usize = 16 << 10;
 
 /// Makes what a grant is made of, puts back what was changed, and takes away what is no longer asked for. With nothing to do it
 /// is one list for each kind.
@@ -95,8 +95,9 @@ pub(super) async fn token(
     let answer = accounts.create_token_request(&grant.name, &params, &request);
     let status = reached.call(what, answer).await?.status;
     let answer = status.and_then(|status| status.token.zip(status.expiration_timestamp));
-    let (token, end) =
-        answer.ok_or_else(|| TargetTrouble::Unreadable { what: "ask for a token".to_owned() })?;
+    let (token, end) = answer
+        .filter(|(token, _)| token.len() <= LONGEST_TOKEN_BYTES)
+        .ok_or_else(|| reached.unreadable("ask for a token"))?;
     Ok((SecretString::from(token), end.0))
 }
 
@@ -161,7 +162,7 @@ pub(super) async fn is_refused(
     let Some(token) = &ended.token else { return Ok(true) };
     let client = targets.with_token(reached, token.clone()).await?;
     let what = || format!("try a token on {}", reached.key);
-    let error = call(what, client.list_core_api_versions()).await.err();
+    let error = reached.ask(what, client.list_core_api_versions()).await.err();
     match error {
         Some(error) if error.code() == Some(401) => Ok(true),
         Some(error) if error.code() != Some(403) => Err(reached.trouble(error)),

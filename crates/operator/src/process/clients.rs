@@ -8,6 +8,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
 use std::{
+    env,
     path::{Path, PathBuf},
     pin::Pin,
     sync::{Arc, PoisonError, RwLock},
@@ -54,6 +55,14 @@ pub async fn control_plane(kubeconfig: Option<&Path>, metrics: &Metrics) -> Resu
     Ok(ClientBuilder::try_from(config).map_err(setup)?.with_layer(&counted).build())
 }
 
+/// The hosts by which the control plane is known to this process.
+pub async fn control_plane_hosts(kubeconfig: Option<&Path>) -> Result<Vec<String>, ClientError> {
+    let config = configuration(kubeconfig, "control plane").await?;
+    let named = config.cluster_url.host().map(str::to_owned);
+    // Pods know it by a name, and by an address.
+    Ok(named.into_iter().chain(env::var("KUBERNETES_SERVICE_HOST").ok()).collect())
+}
+
 /// The garden: a client whose kubeconfig can change behind it.
 #[derive(Clone)]
 pub struct Garden {
@@ -63,6 +72,7 @@ pub struct Garden {
     pub name: String,
     path: Option<PathBuf>,
     current: Arc<RwLock<Client>>,
+    host: Arc<RwLock<Option<String>>>,
 }
 
 impl Garden {
@@ -79,6 +89,7 @@ impl Garden {
             "" => config.cluster_url.host().unwrap_or("garden").to_owned(),
             name => name.to_owned(),
         };
+        let host = Arc::new(RwLock::new(config.cluster_url.host().map(str::to_owned)));
         let current = Arc::new(RwLock::new(plain(config)?));
         let forward = {
             let current = current.clone();
@@ -94,7 +105,7 @@ impl Garden {
             ))
             .with_layer(&Count { target: "garden", metrics: metrics.clone() })
             .build();
-        Ok(Self { client, name, path, current })
+        Ok(Self { client, name, path, current, host })
     }
 
     /// The kubeconfig file that it is reached by, if it is one.
@@ -102,9 +113,17 @@ impl Garden {
         self.path.as_deref()
     }
 
+    /// The host that it is reached at.
+    pub fn host(&self) -> Option<String> {
+        self.host.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Reads the kubeconfig again. New requests go by it; watches go on as they are until they end.
     pub async fn read_kubeconfig_again(&self) -> Result<(), ClientError> {
-        let fresh = plain(configuration(self.path.as_deref(), "garden").await?)?;
+        let config = configuration(self.path.as_deref(), "garden").await?;
+        let host = config.cluster_url.host().map(str::to_owned);
+        let fresh = plain(config)?;
+        *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }

@@ -12,6 +12,7 @@ use crate::{
     metrics::Metrics,
     runtime::{clock::Clock, events::Recorder},
     server::{self, Health},
+    target::Guard,
 };
 use allotment_core::{rules::Finding, tenancy::Mode};
 use clients::{ClientError, Garden};
@@ -93,6 +94,8 @@ pub struct Connections {
     pub control_plane: Client,
     /// Where accounts and Shoots are.
     pub garden: Garden,
+    /// Which addresses are dialled for clusters that tenants bring.
+    pub guard: Guard,
 }
 
 impl Connections {
@@ -104,7 +107,11 @@ impl Connections {
     ) -> Result<Self, ClientError> {
         let control_plane = clients::control_plane(kubeconfig, metrics).await?;
         let garden = Garden::new(&config.gardener, kubeconfig, metrics).await?;
-        Ok(Self { control_plane, garden })
+        let guard = Guard::new(config.byoc.clone());
+        for host in clients::control_plane_hosts(kubeconfig).await?.into_iter().chain(garden.host()) {
+            guard.add_own_server(&host);
+        }
+        Ok(Self { control_plane, garden, guard })
     }
 }
 
@@ -137,13 +144,14 @@ impl Process {
         let connections = Connections::open(&settled.config, kubeconfig.as_deref(), &metrics).await?;
         let operators = Operators::new(&controllers, &settled, &connections, &identity, &metrics).await?;
         let lease = operators.lease_name().ok_or(StartError::NothingToRun)?;
-        let Connections { control_plane, garden } = connections;
+        let Connections { control_plane, garden, guard } = connections;
         let config = settled.config;
         let listener = TcpListener::bind(&config.server.address)
             .await
             .map_err(|source| StartError::Listen { address: config.server.address.clone(), source })?;
         tracing::info!(%identity, garden = %garden.name, "starting");
-        let recorder = Recorder::new(control_plane, "allotment.dev/operator", &identity, Clock::system());
+        let recorder =
+            Recorder::new(control_plane.clone(), "allotment.dev/operator", &identity, Clock::system());
         let about = About { pod: env::var("POD_NAME").ok(), lease, namespace: own_namespace() };
         let rejected = watch::channel(None).0;
         let tenancy = watch::channel(config.tenancy().mode).0;
@@ -154,6 +162,8 @@ impl Process {
             tenancy: tenancy.subscribe(),
             metrics: metrics.clone(),
             per_object: config.server.per_object_metrics,
+            access: config.metrics.clone(),
+            control_plane,
         };
         let reload = Reload {
             path,
@@ -161,6 +171,7 @@ impl Process {
             config,
             operators: operators.clone(),
             garden,
+            guard,
             metrics,
             recorder,
             about,

@@ -39,14 +39,14 @@ impl Operators {
         identity: &str,
         metrics: &Metrics,
     ) -> Result<Self, StartError> {
-        let Connections { control_plane, garden } = connections;
+        let Connections { control_plane, garden, guard } = connections;
         let (config, clock) = (&settled.config, Clock::system());
         let targets = Targets::new(target::Parts {
             garden: garden.client.clone(),
             garden_namespace: config.gardener.namespace.clone(),
             control_plane: control_plane.clone(),
             clock: clock.clone(),
-            connect: Connect::over_https(metrics),
+            connect: Connect::over_https_within(metrics, guard.clone()),
             metrics: metrics.clone(),
         });
         let mut operators = Self { subscription: None, cluster: None, kubeconfig: None, targets };

@@ -9,6 +9,7 @@ use crate::{
     config::{self, Config, Loaded, Settled},
     metrics::Metrics,
     runtime::events::{Recorder, Tone},
+    target::Guard,
 };
 use allotment_core::{
     rules::{Finding, Severity},
@@ -36,6 +37,7 @@ pub(super) struct Reload {
     pub(super) config: Config,
     pub(super) operators: Operators,
     pub(super) garden: Garden,
+    pub(super) guard: Guard,
     pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,
     pub(super) about: About,
@@ -71,7 +73,12 @@ impl Reload {
             let fresh = self.kubeconfig_text();
             if fresh.is_some() && fresh != kubeconfig {
                 match self.garden.read_kubeconfig_again().await {
-                    Ok(()) => tracing::info!("the garden's kubeconfig has changed; the new one is used"),
+                    Ok(()) => {
+                        tracing::info!("the garden's kubeconfig has changed; the new one is used");
+                        if let Some(host) = self.garden.host() {
+                            self.guard.add_own_server(&host);
+                        }
+                    }
                     Err(error) => {
                         tracing::error!(%error, "the garden's kubeconfig has changed; the old one is used");
                     }
@@ -109,7 +116,7 @@ impl Reload {
             taken.push(format!("{} rules and the limits", policy.rules.rules().len()));
             operator.set_policy(policy);
         }
-        let Config { hap, clusters, access, tenancy, .. } = &settled.config;
+        let Config { hap, clusters, access, tenancy, byoc, .. } = &settled.config;
         let has_other_tenants = *tenancy != self.config.tenancy;
         let is_other_access = *access != self.config.access
             || clusters.namespace != self.config.clusters.namespace
@@ -128,6 +135,11 @@ impl Reload {
             operator.set_policy(kubeconfig_policy(&settled.config));
             self.config.access.clone_from(access);
             self.config.clusters.namespace.clone_from(&clusters.namespace);
+        }
+        if *byoc != self.config.byoc {
+            taken.push("where clusters that tenants bring may be".to_owned());
+            self.guard.set(byoc.clone());
+            self.config.byoc.clone_from(byoc);
         }
         self.config.hap.clone_from(hap);
         if has_other_tenants {

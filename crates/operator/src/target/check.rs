@@ -1,11 +1,20 @@
 //! What a cluster is, and who we are in it.
 
 use super::{Reached, TargetTrouble};
+use allotment_core::text::one_line;
 use k8s_openapi::api::{
     authentication::v1::SelfSubjectReview,
     authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec},
 };
 use kube::{Api, api::PostParams};
+
+/// The longest version that is kept. `1.36.0-gke.1234567+0123456789abcdef` has 37 characters; `status.kubernetesVersion` has
+/// room for the dots that stand for the rest.
+const LONGEST_VERSION: usize = 64;
+
+/// The longest name of a user that is kept, for the sentence that it is not cluster-admin. The longest that Gardener makes
+/// have about 100 characters.
+const LONGEST_USER: usize = 256;
 
 /// What a cluster is, and who we are in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +44,9 @@ pub async fn check(reached: &Reached) -> Result<Standing, TargetTrouble> {
     let what = || format!("ask {target} what we may do");
     let answer = reached.call(what, may.create(&PostParams::default(), &everything())).await?;
     let is_admin = answer.status.is_some_and(|status| status.allowed);
-    let version = version.git_version.trim_start_matches('v').to_owned();
+    // A server that a tenant brought may say anything.
+    let version = one_line(version.git_version.trim_start_matches('v'), LONGEST_VERSION);
+    let user = user.map(|user| one_line(&user, LONGEST_USER));
     Ok(Standing { version, user, is_admin })
 }
 

@@ -1,28 +1,40 @@
 //! How a kubeconfig becomes a client.
 
-use super::Key;
+use super::{
+    Key,
+    guard::{Guard, GuardedConnector},
+};
 use crate::{metrics::Metrics, process::clients::Count};
 use allotment_core::access::kubeconfig::{Credentials, Given};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures::future::BoxFuture;
 use http::Response;
 use http_body_util::Limited;
+use hyper_util::{client::legacy, rt::TokioExecutor};
 use kube::{
     Client, Config,
-    client::ClientBuilder,
+    client::{Body, ClientBuilder, ConfigExt},
     config::{
         AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
     },
 };
 use secrecy::{ExposeSecret, SecretString, zeroize::Zeroizing};
 use std::{fmt, sync::Arc, time::Duration};
-use tower::util::MapResponseLayer;
+use tower::{
+    BoxError, ServiceBuilder,
+    timeout::Timeout,
+    util::{BoxCloneSyncService, MapResponseLayer},
+};
 
 /// A server that is there answers within a few milliseconds; one that is not must not use up the deadline of a call.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is read of one answer. Ours are a few kilobytes; a server that a user brought could send without end.
+/// What is read of one answer of a Shoot. Ours are a few kilobytes.
 const LONGEST_ANSWER_BYTES: usize = 16 << 20;
+
+/// What is read of one answer of a server that a tenant brought, which could send without end. The longest that an honest one
+/// sends are lists of objects that carry our label: a thousand ClusterRoleBindings have about a megabyte.
+const LONGEST_FOREIGN_ANSWER_BYTES: usize = 4 << 20;
 
 /// Why there is no client. It never holds a secret.
 #[derive(Debug, thiserror::Error)]
@@ -36,13 +48,22 @@ type Make = dyn Fn(Key, Given) -> BoxFuture<'static, Result<Client, ConnectError
 pub struct Connect(Arc<Make>);
 
 impl Connect {
-    /// Over HTTPS. Clients never retry by themselves, and every request is counted.
+    /// Over HTTPS. Clients never retry by themselves, and every request is counted. No range is allowed beyond the default
+    /// for clusters that tenants bring.
     pub fn over_https(metrics: &Metrics) -> Self {
+        Self::over_https_within(metrics, Guard::default())
+    }
+
+    /// The same, with a guard that says which addresses are dialled for clusters that tenants bring.
+    pub fn over_https_within(metrics: &Metrics, guard: Guard) -> Self {
         let metrics = metrics.clone();
-        Self::new(move |_, given| {
-            let metrics = metrics.clone();
+        Self::new(move |key, given| {
+            let (count, guard) = (Count { target: "cluster", metrics: metrics.clone() }, guard.clone());
             Box::pin(async move {
-                over_https(given, Count { target: "cluster", metrics }, LONGEST_ANSWER_BYTES).await
+                match key {
+                    Key::Shoot { .. } => over_https(given, count, LONGEST_ANSWER_BYTES).await,
+                    Key::Byoc { .. } => over_guarded_https(given, count, guard).await,
+                }
             })
         })
     }
@@ -72,17 +93,46 @@ pub(crate) async fn over_https(
     count: Count,
     longest_bytes: usize,
 ) -> Result<Client, ConnectError> {
+    let config = configuration(given).await?;
+    let builder = ClientBuilder::try_from(config).map_err(|error| ConnectError(error.to_string()))?;
+    let limited = MapResponseLayer::new(move |answer: Response<_>| {
+        answer.map(|body| Limited::new(body, longest_bytes))
+    });
+    Ok(builder.with_layer(&limited).with_layer(&count).build())
+}
+
+/// A client for a server that a tenant chose. kube's own stack cannot be used: its connector dials any address. Neither kube nor
+/// hyper follows redirects, and a proxy of the environment is not used, since it would resolve the name once more.
+async fn over_guarded_https(given: Given, count: Count, guard: Guard) -> Result<Client, ConnectError> {
+    let refused = |error: kube::Error| ConnectError(error.to_string());
+    let config = configuration(given).await?;
+    let connector = GuardedConnector { guard, timeout: CONNECT_TIMEOUT };
+    let https = config.rustls_https_connector_with_connector(connector).map_err(refused)?;
+    let client: legacy::Client<_, Body> =
+        // The handshake is part of the time, too.
+        legacy::Client::builder(TokioExecutor::new())
+            .build(BoxCloneSyncService::new(Timeout::new(https, CONNECT_TIMEOUT)));
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer().map_err(refused)?)
+        .layer(config.extra_headers_layer().map_err(refused)?)
+        .map_err(BoxError::from)
+        .service(client);
+    let limited = MapResponseLayer::new(|answer: Response<_>| {
+        answer.map(|body| Limited::new(body, LONGEST_FOREIGN_ANSWER_BYTES))
+    });
+    let builder = ClientBuilder::new(service, config.default_namespace);
+    Ok(builder.with_layer(&limited).with_layer(&count).build())
+}
+
+async fn configuration(given: Given) -> Result<Config, ConnectError> {
     let options = KubeConfigOptions::default();
     let mut config = Config::from_custom_kubeconfig(described(given), &options)
         .await
         .map_err(|error| ConnectError(error.to_string()))?;
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
-    let builder = ClientBuilder::try_from(config).map_err(|error| ConnectError(error.to_string()))?;
-    let limited = MapResponseLayer::new(move |answer: Response<_>| {
-        answer.map(|body| Limited::new(body, longest_bytes))
-    });
-    Ok(builder.with_layer(&limited).with_layer(&count).build())
+    Ok(config)
 }
 
 /// In the words of kube.

@@ -108,7 +108,7 @@ fn words(error: &CallError) -> String {
             kube::Error::Api(status) => status.message.clone(),
             _ => String::new(),
         },
-        CallError::Deadline { .. } => String::new(),
+        CallError::Deadline { .. } | CallError::Foreign { .. } => String::new(),
     }
 }
 
@@ -191,7 +191,7 @@ async fn secret_answer<T: DeserializeOwned>(
             // Others may quote the answer.
             _ => unreadable(),
         },
-        CallError::Deadline { .. } => error.into(),
+        CallError::Deadline { .. } | CallError::Foreign { .. } => error.into(),
     })?;
     let answer = Zeroizing::new(answer);
     serde_json::from_str(&answer).map_err(|_| unreadable())

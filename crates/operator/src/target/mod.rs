@@ -5,6 +5,7 @@
 //! | `targets` | who has been reached, and one way in at a time for each |
 //! | `fetch` | where a way in comes from: the garden, or a Secret |
 //! | `connect` | how a kubeconfig becomes a client |
+//! | `guard` | which addresses are dialled for clusters that tenants bring |
 //! | `reached` | calls into a cluster |
 //! | `administrators`, `check` | what is done there |
 //! | `trouble` | why it did not work, without secrets |
@@ -13,6 +14,7 @@ pub mod administrators;
 mod check;
 mod connect;
 mod fetch;
+mod guard;
 mod reached;
 mod targets;
 #[cfg(test)]
@@ -23,6 +25,7 @@ pub use check::{Standing, check};
 pub(crate) use connect::over_https;
 pub use connect::{Connect, ConnectError};
 pub(crate) use fetch::{Version, read_secret};
+pub use guard::Guard;
 pub use reached::Reached;
 pub use targets::{Parts, Targets};
 pub use trouble::TargetTrouble;

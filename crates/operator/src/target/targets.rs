@@ -6,6 +6,7 @@
 use super::{
     Connect, Key, Reached, TargetTrouble,
     fetch::{Fetched, Version, confirm, fetch},
+    trouble::shortened,
 };
 use crate::{metrics::Metrics, runtime::clock::Clock};
 use allotment_core::access::kubeconfig::{Credentials, Given};
@@ -21,6 +22,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+use tokio::time::Instant;
 
 /// The part of its life for which a client is handed out, in percent: whoever got it has the rest to use it.
 const USED_PERCENT: i32 = 80;
@@ -114,7 +116,7 @@ impl Targets {
         };
         self.0.parts.connect.make(reached.key.clone(), given).await.map_err(|error| TargetTrouble::NoClient {
             target: reached.key.to_string(),
-            because: error.to_string(),
+            because: shortened(&error),
         })
     }
 
@@ -212,14 +214,23 @@ impl Inner {
         let (server, tls_server_name, ca) =
             (given.server.clone(), given.tls_server_name.clone(), given.ca.clone());
         let client = self.parts.connect.make(key.clone(), given).await.map_err(|error| {
-            TargetTrouble::NoClient { target: key.to_string(), because: error.to_string() }
+            TargetTrouble::NoClient { target: key.to_string(), because: shortened(&error) }
         })?;
         let until = ends.map(|ends| {
             let life = ends.duration_since(now);
             now + (life * USED_PERCENT / 100).max(SHORTEST_KEPT)
         });
         let targets = Arc::downgrade(self);
-        let reached = Reached { key: key.clone(), client, server, tls_server_name, ca, number, targets };
+        let reached = Reached {
+            key: key.clone(),
+            client,
+            server,
+            tls_server_name,
+            ca,
+            number,
+            targets,
+            since: Instant::now(),
+        };
         Ok(Held { reached, until, version, used: now })
     }
 
@@ -244,7 +255,7 @@ impl Inner {
 /// Something is held wherever there was no trouble: what is known is only confirmed if it is known.
 fn finished(asked: Result<Option<Held>, TargetTrouble>, key: &Key) -> Result<Reached, TargetTrouble> {
     match asked? {
-        Some(held) => Ok(held.reached),
+        Some(held) => Ok(Reached { since: Instant::now(), ..held.reached }),
         None => Err(TargetTrouble::Unreadable { what: format!("reach {key}") }),
     }
 }

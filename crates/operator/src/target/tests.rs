@@ -25,6 +25,8 @@ use std::{
 use tokio::time::timeout;
 use tracing::{field, span};
 
+mod foreign;
+
 const SECRET: &str = "hush-hush-token";
 const UID: &str = "the-uid";
 
@@ -250,7 +252,7 @@ async fn so_many_are_kept_and_those_not_used_for_longest_go() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_said_to_be_so() {
-    let text = kubeconfig_text().replace("https://a.example.com", "http://127.0.0.1:1");
+    let text = kubeconfig_text().replace("https://a.example.com", "https://127.0.0.1:1");
     let garden = Garden::default();
     let https = Connect::over_https(&Metrics::new());
     let connect = Connect::new(move |key, _| {

@@ -1,7 +1,7 @@
 //! Why a cluster was not reached, or did not do what it was asked for.
 
 use crate::runtime::call::CallError;
-use allotment_core::access::kubeconfig::Refusal;
+use allotment_core::{access::kubeconfig::Refusal, text::one_line};
 use std::{error::Error, io, sync::Arc};
 
 /// A server may answer with anything, and what it says ends in conditions.
@@ -185,7 +185,8 @@ pub(super) fn no_answer(error: &CallError) -> Option<NoAnswer> {
     };
     loop {
         if error.is::<rustls::Error>() {
-            return Some(NoAnswer::Certificate(error.to_string()));
+            // It may list every name in the certificate.
+            return Some(NoAnswer::Certificate(shortened(&error)));
         }
         // An I/O error passes over what it holds.
         let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
@@ -196,11 +197,7 @@ pub(super) fn no_answer(error: &CallError) -> Option<NoAnswer> {
     }
 }
 
-/// As much as a person reads.
+/// As much as a person reads, on one line.
 pub(super) fn shortened(text: &(impl ToString + ?Sized)) -> String {
-    let text = text.to_string();
-    match text.char_indices().nth(LONGEST_CHARACTERS) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
+    one_line(&text.to_string(), LONGEST_CHARACTERS)
 }

@@ -206,7 +206,7 @@ fn operator(stage: &Stage) -> Result<(Operator, Targets), Fault> {
         garden_namespace: stage.plot.garden_namespace.clone(),
         control_plane: control_plane.clone(),
         clock: clock.clone(),
-        connect: Connect::over_https(&metrics),
+        connect: Connect::over_https_within(&metrics, super::targets::loopback()),
         metrics: metrics.clone(),
     });
     let operator = Operator::new(Parts {

@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         case!(targets::stale_access_is_forgotten),
         case!(targets::a_shoot_that_cannot_be_reached_says_why),
         case!(targets::a_cluster_that_was_brought_is_reached),
+        case!(targets::a_cluster_that_was_brought_says_nothing_of_our_network),
         case!(targets::admin_kubeconfigs_are_written_nowhere),
         case!(clusters::a_cluster_is_made_changed_and_taken_away),
         case!(clusters::a_cluster_waits_for_an_account),

@@ -7,6 +7,7 @@ use allotment_api::{
     names::label,
 };
 use allotment_core::access::{
+    address::Byoc,
     administrators::Owner,
     kubeconfig::{Credentials, Given},
 };
@@ -14,12 +15,13 @@ use allotment_operator::{
     metrics::Metrics,
     runtime::clock::Clock,
     target::{
-        Connect, Key, Parts, Reached, TargetTrouble, Targets,
+        Connect, Guard, Key, Parts, Reached, TargetTrouble, Targets,
         administrators::{Applied, apply},
         check,
     },
 };
 use allotment_testing::{Landscape, Outcome, Plot, Search, every_object, in_objects};
+use base64::{Engine, prelude::BASE64_STANDARD};
 use futures::{FutureExt, future::join_all};
 use http::Request;
 use jiff::{SignedDuration, Timestamp};
@@ -38,6 +40,12 @@ use std::sync::{
 };
 
 const NAME: &str = "target";
+
+/// Landscapes are on this machine.
+pub(crate) fn loopback() -> Guard {
+    let range = |text: &str| text.parse().expect("a range");
+    Guard::new(Byoc { allow: vec![range("127.0.0.0/8"), range("::1/128")], deny: Vec::new() })
+}
 
 /// A plot with one Shoot, and a way into it.
 struct Field {
@@ -69,7 +77,7 @@ impl Field {
         let posted = Arc::new(Mutex::new(Vec::new()));
         let given = Arc::new(Mutex::new(Vec::new()));
         let ahead_seconds = Arc::new(AtomicI64::new(0));
-        let https = Connect::over_https(&metrics);
+        let https = Connect::over_https_within(&metrics, loopback());
         let connect = {
             let given = given.clone();
             Connect::new(move |key, mut kubeconfig| {
@@ -395,6 +403,55 @@ pub(crate) async fn a_cluster_that_was_brought_is_reached(landscape: Landscape) 
         assert!(trouble.to_string().contains(refused) && trouble.is_lasting(), "{trouble}");
     }
     assert_eq!(field.targets.kept(), 0, "what was there before is not used any more");
+    Ok(())
+}
+
+/// Whatever keeps us from a cluster that was brought, its tenant learns the same: who chooses the address would else learn what
+/// is in our network.
+pub(crate) async fn a_cluster_that_was_brought_says_nothing_of_our_network(landscape: Landscape) -> Outcome {
+    let field = Field::new(&landscape).await?;
+    let key = field.byoc("mine", None);
+    let good: Value = serde_json::from_str(&field.kubeconfig(KubeconfigAccess::Admin).await?)?;
+    let with = |pointer: &str, value: Value| {
+        let mut changed = good.clone();
+        *changed.pointer_mut(pointer).expect("it is there") = value;
+        changed
+    };
+    let server = "/clusters/0/cluster/server";
+    let address = good.pointer(server).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let ca = BASE64_STANDARD.encode(include_str!("other-ca.pem"));
+    let told = [
+        ("nobody listens", with(server, json!("https://127.0.0.1:1"))),
+        ("no such name", with(server, json!("https://nowhere.invalid"))),
+        ("another CA", with("/clusters/0/cluster/certificate-authority-data", json!(ca))),
+        ("not known", with("/users/0/user", json!({ "token": "wrong" }))),
+        ("another path", with(server, json!(format!("{address}/elsewhere")))),
+        ("link-local", with(server, json!("https://169.254.169.254"))),
+        ("unspecified", with(server, json!("https://0.0.0.0:6443"))),
+        ("metadata", with(server, json!("https://[fd00:ec2::254]"))),
+    ];
+    for (case, kubeconfig) in told {
+        field.bring("mine", "kubeconfig", &kubeconfig.to_string()).await?;
+        let trouble = check(&field.targets.reach(&key).await?).await.unwrap_err();
+        assert_eq!(trouble.to_string(), "the cluster cannot be reached", "{case}");
+        assert!(!trouble.is_lasting(), "{case}");
+    }
+    field.bring("mine", "kubeconfig", &good.to_string()).await?;
+    assert!(check(&field.targets.reach(&key).await?).await?.is_admin);
+
+    // Without `byoc.allow` nothing on this machine is dialled.
+    let strict = Targets::new(Parts {
+        garden: field.plot.landscape.garden.clone(),
+        garden_namespace: field.plot.garden_namespace.clone(),
+        control_plane: field.plot.landscape.control_plane.clone(),
+        clock: Clock::system(),
+        connect: Connect::over_https(&field.metrics),
+        metrics: field.metrics.clone(),
+    });
+    let trouble = check(&strict.reach(&key).await?).await.unwrap_err();
+    assert_eq!(trouble.to_string(), "the cluster cannot be reached");
+    // Shoots are where Gardener says.
+    assert!(check(&strict.reach(&field.shoot).await?).await?.is_admin);
     Ok(())
 }
 

@@ -71,7 +71,7 @@ async fn connect(reach: &Reach) -> Result<Opened, StartError> {
     if let Some(path) = &reach.garden_kubeconfig {
         config.gardener.kubeconfig.clone_from(path);
     }
-    let Connections { control_plane, garden } =
+    let Connections { control_plane, garden, .. } =
         Connections::open(&config, reach.kubeconfig.as_deref(), &Metrics::new()).await?;
     let inspector = Inspector {
         control_plane,

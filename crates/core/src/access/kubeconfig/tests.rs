@@ -181,13 +181,17 @@ fn it_must_be_clear_what_is_meant() {
 }
 
 #[test]
-fn only_https_leads_off_this_machine() {
+fn only_https_is_taken() {
     let missing = Fault::Missing("say where the API server is, as https://host:port");
     for (server, fault) in [
         ("", missing),
         ("http://api.example.com", Fault::PlainHttp),
         ("http://localhost.example.com", Fault::PlainHttp),
         ("http://10.0.0.1", Fault::PlainHttp),
+        ("http://localhost:8080", Fault::PlainHttp),
+        ("http://127.0.0.1:1", Fault::PlainHttp),
+        ("http://[::1]:1", Fault::PlainHttp),
+        ("HTTP://api.example.com", Fault::PlainHttp),
         ("api.example.com", Fault::NotAnAddress),
         ("/api", Fault::NotAnAddress),
         ("unix://hush/sock", Fault::NotAnAddress),
@@ -199,11 +203,30 @@ fn only_https_leads_off_this_machine() {
     ] {
         refused(&with("/clusters/0/cluster/server", json!(server)), "clusters[0].cluster.server", fault);
     }
-    for server in ["http://localhost:8080", "http://127.0.0.1:1", "http://[::1]:1", "https://[fd00::1]:6443"]
+    for server in
+        ["https://localhost:8080", "https://[::1]:1", "https://[fd00::1]:6443", "HTTPS://a.example.com"]
     {
         let given = read_value(&with("/clusters/0/cluster/server", json!(server))).unwrap();
         assert_eq!(given.server, server);
     }
+}
+
+#[test]
+fn values_that_are_kept_have_a_bound() {
+    let long = |bytes: usize| "x".repeat(bytes);
+    let server = format!("https://{}", long(LONGEST_SERVER_BYTES));
+    let ca = encoded(&format!("-----BEGIN CERTIFICATE-----{}", long(LONGEST_CA_BYTES)));
+    for (field, value, most) in [
+        ("server", server, LONGEST_SERVER_BYTES),
+        ("tls-server-name", long(LONGEST_NAME_BYTES + 1), LONGEST_NAME_BYTES),
+        ("certificate-authority-data", ca, LONGEST_CA_BYTES),
+    ] {
+        let mut file = with("/clusters/0/cluster/server", json!("https://a.example.com"));
+        file["clusters"][0]["cluster"][field] = json!(value);
+        refused(&file, &format!("clusters[0].cluster.{field}"), Fault::TooLong(most));
+    }
+    let text = long(LONGEST_TEXT_BYTES + 1);
+    assert_eq!(read(text.as_bytes()).unwrap_err().fault, Fault::TooLong(LONGEST_TEXT_BYTES));
 }
 
 #[test]

@@ -102,8 +102,7 @@ pub(super) async fn token(
     let params = PostParams::default();
     let status = reached.call(what, accounts.create_token_request(account, &params, &request)).await?.status;
     let answer = status.and_then(|status| status.token.zip(status.expiration_timestamp));
-    let (token, end) =
-        answer.ok_or_else(|| TargetTrouble::Unreadable { what: "ask for a token".to_owned() })?;
+    let (token, end) = answer.ok_or_else(|| reached.unreadable("ask for a token"))?;
     Ok((SecretString::from(token), end.0))
 }
 
