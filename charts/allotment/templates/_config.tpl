@@ -45,6 +45,10 @@ server:
   {{- toYaml .Values.server | nindent 2 }}
 tenancy:
   {{- toYaml .Values.tenancy | nindent 2 }}
+metrics:
+  {{- toYaml .Values.metrics | nindent 2 }}
+byoc:
+  {{- toYaml .Values.byoc | nindent 2 }}
 {{- end -}}
 
 {{/* Namespaces of the system inside clusters that a dangerous policy names, for the admission policies. */}}
@@ -76,6 +80,8 @@ server:
   {{- toYaml .Values.server | nindent 2 }}
 tenancy:
   namespaceLabel: {{ default "" .Values.tenancy.namespaceLabel | quote }}
+metrics:
+  {{- toYaml .Values.metrics | nindent 2 }}
 hap:
   bindingKind: {{ .Values.hap.bindingKind | quote }}
   labels:

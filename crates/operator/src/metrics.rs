@@ -41,6 +41,10 @@ struct Inner {
 pub(crate) struct PoolGauges {
     pub(crate) per_tenant: Family<TenantLabel, Gauge>,
     pub(crate) per_account: Family<AccountLabel, Gauge>,
+    /// The same without names.
+    pub(crate) by_tenants: Counts,
+    /// The same without names.
+    pub(crate) by_accounts: Counts,
     pub(crate) available: Family<PoolLabel, Gauge>,
     pub(crate) accounts: Family<StateLabel, Gauge>,
     pub(crate) queue_length: Family<QueueLabel, Gauge>,
@@ -48,6 +52,30 @@ pub(crate) struct PoolGauges {
     pub(crate) shoots: Gauge,
     pub(crate) halted: Gauge,
     pub(crate) to_look_at: Gauge,
+}
+
+/// How many objects have how many of something: a histogram of what there is now, made anew each time.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts(Family<Vec<(String, String)>, Histogram, fn() -> Histogram>);
+
+impl Default for Counts {
+    fn default() -> Self {
+        // Tenants have a few accounts; the default limit of Shoots in an account is below 200.
+        const BUCKETS: [f64; 11] = [0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
+        Self(Family::new_with_constructor(|| Histogram::new(BUCKETS)))
+    }
+}
+
+impl Counts {
+    /// These are all; none where nothing is told.
+    pub(crate) fn set(&self, counts: Option<impl Iterator<Item = usize>>) {
+        self.0.clear();
+        let Some(counts) = counts else { return };
+        let histogram = self.0.get_or_create_owned(&Vec::new());
+        for count in counts {
+            histogram.observe(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+        }
+    }
 }
 
 /// Defines the labels of a family.
@@ -207,6 +235,8 @@ impl Inner {
         let PoolGauges {
             per_tenant,
             per_account,
+            by_tenants,
+            by_accounts,
             available,
             accounts,
             queue_length,
@@ -217,6 +247,16 @@ impl Inner {
         } = &self.pool;
         all.register("keb_credentials_bindings_per_ga", "Accounts of a tenant", per_tenant.clone());
         all.register("keb_shoots_per_credentials_binding", "Shoots in an account", per_account.clone());
+        all.register(
+            "allotment_accounts_per_tenant",
+            "Accounts of tenants, without their ids, as a histogram of what there is now",
+            by_tenants.0.clone(),
+        );
+        all.register(
+            "allotment_shoots_per_account",
+            "Shoots in accounts, without their names, as a histogram of what there is now",
+            by_accounts.0.clone(),
+        );
         all.register(
             "keb_available_credentials_bindings",
             "Accounts of a pool that can be had",

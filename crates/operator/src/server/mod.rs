@@ -1,14 +1,24 @@
 //! Health and metrics over HTTP.
 
-use crate::{metrics::Metrics, process::Operators, runtime::controller::Controller, subscription};
+mod reviews;
+
+use crate::{
+    config::MetricsAccess, metrics::Metrics, process::Operators, runtime::controller::Controller,
+    subscription,
+};
 use allotment_core::tenancy::Mode;
 use axum::{
     Router,
     extract::{RawQuery, State},
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE},
+    },
     response::{IntoResponse, Response},
     routing::get,
 };
+use kube::Client;
+use reviews::{Reviews, Verdict};
 use std::{fmt, io, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 
@@ -33,6 +43,16 @@ pub struct Health {
     pub metrics: Metrics,
     /// Whether there are metrics with one line for every tenant and every account.
     pub per_object: bool,
+    /// Who reads them.
+    pub access: MetricsAccess,
+    /// Where tokens are checked.
+    pub control_plane: Client,
+}
+
+struct Server {
+    health: Health,
+    /// None where anybody may read metrics.
+    reviews: Option<Reviews>,
 }
 
 /// Serves for ever.
@@ -41,15 +61,16 @@ pub async fn serve(listener: TcpListener, health: Health) -> io::Result<()> {
 }
 
 fn router(health: Health) -> Router {
+    let reviews = health.access.secure.then(|| Reviews::new(health.control_plane.clone()));
     Router::new()
         .route("/livez", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .with_state(Arc::new(health))
+        .with_state(Arc::new(Server { reviews, health }))
 }
 
-async fn ready(State(health): State<Arc<Health>>, RawQuery(query): RawQuery) -> Response {
-    let checks = health.checks().await;
+async fn ready(State(server): State<Arc<Server>>, RawQuery(query): RawQuery) -> Response {
+    let checks = server.health.checks().await;
     let is_ready = checks.iter().all(|check| check.mark != Mark::Failed);
     let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let verbose =
@@ -65,7 +86,15 @@ async fn ready(State(health): State<Arc<Health>>, RawQuery(query): RawQuery) -> 
     (code, text).into_response()
 }
 
-async fn metrics(State(health): State<Arc<Health>>) -> Response {
+async fn metrics(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    let Server { health, reviews } = &*server;
+    if let Some(reviews) = reviews {
+        let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        if let Some(refusal) = refusal(reviews.judge(authorization).await) {
+            return refusal;
+        }
+    }
+    let with_ids = health.per_object && (health.access.secure || health.access.tenant_ids);
     if let Some(operator) = &health.operators.cluster {
         operator.read_gauges();
     }
@@ -74,7 +103,7 @@ async fn metrics(State(health): State<Arc<Health>>) -> Response {
     }
     let text = match &health.operators.subscription {
         None => health.metrics.text(),
-        Some(operator) => match operator.scrape(health.per_object).await {
+        Some(operator) => match operator.scrape(with_ids).await {
             Ok(text) => text,
             // A ledger that does not answer is when the rest of the metrics is needed most.
             Err(trouble) => {
@@ -84,6 +113,28 @@ async fn metrics(State(health): State<Arc<Health>>) -> Response {
         },
     };
     ([(CONTENT_TYPE, OPEN_METRICS)], text).into_response()
+}
+
+/// The answer to somebody who may not read metrics.
+fn refusal(verdict: Verdict) -> Option<Response> {
+    let (code, text) = match verdict {
+        Verdict::Allowed => return None,
+        Verdict::NoToken => (
+            StatusCode::UNAUTHORIZED,
+            "metrics are served to bearers of a token: send `Authorization: Bearer <token>`\n",
+        ),
+        Verdict::Unknown => (StatusCode::UNAUTHORIZED, "the control plane does not know this token\n"),
+        Verdict::Forbidden => (
+            StatusCode::FORBIDDEN,
+            "the bearer of this token may not `get` the URL /metrics: bind a ClusterRole with that right\n",
+        ),
+        Verdict::NotNow => (StatusCode::SERVICE_UNAVAILABLE, "the token cannot be checked now: try again\n"),
+    };
+    let mut response = (code, text).into_response();
+    if code == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    Some(response)
 }
 
 /// How something is.
@@ -172,10 +223,8 @@ async fn about_accounts(operator: &subscription::Operator) -> [Check; 3] {
         halted.map_or_else(|| (Mark::Good, "nothing stands against it".to_owned()), |why| (Mark::Worry, why));
     let accounts = match operator.to_look_at() {
         none if none.is_empty() => (Mark::Good, "none needs a person".to_owned()),
-        some => {
-            let first = some.iter().next().map(|(account, why)| format!("{account}: {why}"));
-            (Mark::Worry, format!("{} need a person; {}", some.len(), first.unwrap_or_default()))
-        }
+        // Anybody may read this page: which ones they are, and whose, is not on it.
+        some => (Mark::Worry, format!("{} need a person; `allotment pool doctor` names them", some.len())),
     };
     [Check::new("ledger", ledger), Check::new("handing out", halted), Check::new("accounts", accounts)]
 }

@@ -10,8 +10,8 @@ const STATES: [&str; 8] =
     ["free", "claiming", "claimed", "draining", "dirty", "shared", "internal", "quarantined"];
 
 impl Operator {
-    /// What a scrape gets. With `per_object`, also the gauges that have one line for each tenant and account.
-    pub async fn scrape(&self, per_object: bool) -> Result<String, Trouble> {
+    /// What a scrape gets. `with_ids`: the gauges that have one line for each tenant and account; else histograms of them.
+    pub async fn scrape(&self, with_ids: bool) -> Result<String, Trouble> {
         let inner = self.inner();
         let (queues, rows) = (inner.ledger.queues().await?, inner.ledger.accounts().await?);
         let holdings: BTreeMap<_, _> = rows.iter().map(|row| (&row.account, &row.holding)).collect();
@@ -38,7 +38,7 @@ impl Operator {
                 *states
                     .entry((state(&entry.entry, holdings.get(account).copied()), provider))
                     .or_default() += 1;
-                if per_object {
+                if with_ids {
                     let label = AccountLabel { credentials_binding: account.to_string() };
                     gauges.per_account.get_or_create(&label).set(i64::from(index.count_shoots(account).all));
                 }
@@ -48,7 +48,11 @@ impl Operator {
                 gauges.accounts.get_or_create(&StateLabel { state, provider }).set(number(count));
             }
             gauges.per_tenant.clear();
-            for (tenant, count) in index.accounts_per_tenant().filter(|_| per_object) {
+            let shoots = index.entries().map(|(account, _)| index.count_shoots(account).all as usize);
+            gauges.by_accounts.set(Some(shoots).filter(|_| !with_ids));
+            let tenants = index.accounts_per_tenant().map(|(_, count)| count);
+            gauges.by_tenants.set(Some(tenants).filter(|_| !with_ids));
+            for (tenant, count) in index.accounts_per_tenant().filter(|_| with_ids) {
                 gauges
                     .per_tenant
                     .get_or_create(&TenantLabel { global_account_id: tenant.to_string() })
