@@ -149,7 +149,7 @@ impl Inner {
             let old: Vec<String> = old.map(|token| token.secret.clone()).collect();
             inside::delete_tokens(&reached, &old).await?;
         }
-        let (token, end) = inside::token(&reached, grant, secret, seconds).await?;
+        let (token, end) = inside::token(&reached, grant, secret, seconds, self.clock.now()).await?;
         let cluster = scene.cluster.as_ref().map(|cluster| cluster.name_any()).unwrap_or_default();
         let ca = reached.ca.as_ref().map(|ca| BASE64_STANDARD.encode(ca));
         let parts = Parts {

@@ -1,9 +1,9 @@
 //! The steps, as far as they are inside a cluster. Everything here can be repeated.
 
-use crate::target::{Reached, TargetTrouble, Targets};
+use crate::target::{Key, Reached, TargetTrouble, Targets};
 use allotment_api::names::{FIELD_MANAGER, label};
 use allotment_core::access::grant::{Grant, Kind, NAMESPACE, Object};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::{
     authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec},
     core::v1::{Namespace, Secret, ServiceAccount},
@@ -28,6 +28,9 @@ const REFUSED: Duration = Duration::from_secs(20);
 
 /// The longest token that is handed out. It ends in a status or a Secret; those of Kubernetes have about a kilobyte.
 const LONGEST_TOKEN_BYTES: usize = 16 << 10;
+
+/// Kubernetes issues no token for less than ten minutes; the rest is for a clock that is behind.
+const SHORTEST_LIFE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Makes what a grant is made of, puts back what was changed, and takes away what is no longer asked for. With nothing to do it
 /// is one list for each kind.
@@ -68,6 +71,7 @@ pub(super) async fn token(
     grant: &Grant,
     secret: &str,
     seconds: i64,
+    now: Timestamp,
 ) -> Result<(SecretString, Timestamp), TargetTrouble> {
     let secrets: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
     let body = json!({
@@ -98,7 +102,20 @@ pub(super) async fn token(
     let (token, end) = answer
         .filter(|(token, _)| token.len() <= LONGEST_TOKEN_BYTES)
         .ok_or_else(|| reached.unreadable("ask for a token"))?;
-    Ok((SecretString::from(token), end.0))
+    let end = match reached.key {
+        Key::Shoot { .. } => end.0,
+        Key::Byoc { .. } => {
+            plausible(end.0, seconds, now).ok_or_else(|| reached.unreadable("ask for a token"))?
+        }
+    };
+    Ok((SecretString::from(token), end))
+}
+
+/// When a token ends that a server of a tenant issued: one that has ended already would be asked for again at once and without end,
+/// and one that never ends would be waited for.
+fn plausible(end: Timestamp, seconds: i64, now: Timestamp) -> Option<Timestamp> {
+    let latest = now.checked_add(SignedDuration::from_secs(seconds)).ok()?;
+    Some(end.min(latest)).filter(|end| end.duration_since(now) >= SHORTEST_LIFE)
 }
 
 /// Deletes the Secrets of tokens.
@@ -285,4 +302,25 @@ fn is_equal(wanted: &Value, there: &Value) -> bool {
 
 fn applying() -> PatchParams {
     PatchParams { force: true, ..PatchParams::apply(FIELD_MANAGER) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_of_a_tenant_cannot_say_when_a_token_ends_as_it_likes() {
+        let at = |seconds| Timestamp::from_second(1_800_000_000 + seconds).unwrap();
+        for (end, expected) in [
+            (at(3600), Some(at(3600))),
+            (at(600), Some(at(600))),
+            (at(86_400), Some(at(3600))),
+            (Timestamp::MAX, Some(at(3600))),
+            (at(59), None),
+            (at(-1), None),
+            (Timestamp::MIN, None),
+        ] {
+            assert_eq!(plausible(end, 3600, at(0)), expected, "{end}");
+        }
+    }
 }
