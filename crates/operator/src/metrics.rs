@@ -56,7 +56,10 @@ pub(crate) struct PoolGauges {
 
 /// How many objects have how many of something: a histogram of what there is now, made anew each time.
 #[derive(Clone, Debug)]
-pub(crate) struct Counts(Family<Vec<(String, String)>, Histogram, fn() -> Histogram>);
+pub(crate) struct Counts(Family<NoLabel, Histogram, fn() -> Histogram>);
+
+/// Families can be cleared, and histograms cannot.
+type NoLabel = Vec<(String, String)>;
 
 impl Default for Counts {
     fn default() -> Self {
@@ -71,7 +74,7 @@ impl Counts {
     pub(crate) fn set(&self, counts: Option<impl Iterator<Item = usize>>) {
         self.0.clear();
         let Some(counts) = counts else { return };
-        let histogram = self.0.get_or_create_owned(&Vec::new());
+        let histogram = self.0.get_or_create_owned(&NoLabel::new());
         for count in counts {
             histogram.observe(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
         }

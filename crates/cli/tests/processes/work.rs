@@ -2,8 +2,14 @@
 
 use super::world::{RULES, World, until};
 use allotment_api::kyma::SubscriptionPhase;
-use k8s_openapi::api::{coordination::v1::Lease, events::v1::Event};
-use kube::Api;
+use k8s_openapi::api::{
+    authentication::v1::TokenRequest,
+    coordination::v1::Lease,
+    core::v1::ServiceAccount,
+    events::v1::Event,
+    rbac::v1::{ClusterRole, ClusterRoleBinding},
+};
+use kube::{Api, api::PostParams};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,4 +131,70 @@ async fn metrics_by_object_can_be_switched_off() {
     world.bound("r").await;
     let metrics = process.get_with("/metrics", "keb_available_credentials_bindings").await;
     assert!(!metrics.contains("ga-1") && !metrics.contains("credentials_binding=\"aws-01\""), "{metrics}");
+    assert!(metrics.contains("allotment_accounts_per_tenant_count 1"), "{metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_of_tenants_are_served_to_readers_who_may_see_them() {
+    let world = World::new().await;
+    world.configure(&format!("{RULES}\n# "));
+    let config = std::fs::read_to_string(world.config()).unwrap();
+    let open = config.replace("tenantIds: true", "tenantIds: false");
+    std::fs::write(world.config(), open).unwrap();
+    let process = world.run("one");
+    world.ask("r", "ga-1").await;
+    world.bound("r").await;
+    let metrics = process.get_with("/metrics", "allotment_accounts_per_tenant_count 1").await;
+    assert!(!metrics.contains("ga-1") && !metrics.contains("aws-01"), "{metrics}");
+    assert!(metrics.contains("allotment_shoots_per_account_bucket{le=\"0.0\"}"), "{metrics}");
+    process.stop().await;
+
+    std::fs::write(world.config(), config.replace("tenantIds: true", "secure: true")).unwrap();
+    let process = world.run("two");
+    let client = world.control_plane();
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "scrapers" },
+        "rules": [{ "nonResourceURLs": ["/metrics"], "verbs": ["get"] }],
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": "scrapers" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "scrapers" },
+        "subjects": [{ "kind": "ServiceAccount", "name": "scraper", "namespace": "default" }],
+    });
+    let params = PostParams::default();
+    Api::<ClusterRole>::all(client.clone())
+        .create(&params, &serde_json::from_value(role).unwrap())
+        .await
+        .unwrap();
+    let bindings = Api::<ClusterRoleBinding>::all(client.clone());
+    bindings.create(&params, &serde_json::from_value(binding).unwrap()).await.unwrap();
+    let accounts = Api::<ServiceAccount>::namespaced(client.clone(), "default");
+    let token = async |name: &str| {
+        let account = serde_json::from_value(json!({ "metadata": { "name": name } })).unwrap();
+        accounts.create(&params, &account).await.unwrap();
+        let asked = accounts.create_token_request(name, &params, &TokenRequest::default()).await.unwrap();
+        format!("Authorization: Bearer {}\r\n", asked.status.unwrap().token.unwrap())
+    };
+    let (scraper, other) = (token("scraper").await, token("other").await);
+    process.get_with("/metrics", "served to bearers of a token").await;
+    for (headers, code, words) in [
+        ("", 401, "served to bearers of a token"),
+        ("Authorization: Bearer made-up\r\n", 401, "does not know this token"),
+        (other.as_str(), 403, "may not `get` the URL /metrics"),
+        (scraper.as_str(), 200, "allotment_leader"),
+    ] {
+        let (found, text) = process.get_as("/metrics", headers).await;
+        assert_eq!(found, code, "{text}");
+        assert!(text.contains(words), "{text}");
+        assert!(code == 200 || !text.contains("keb_"), "{text}");
+    }
+    until("the ids are there", async || {
+        let text = process.get_as("/metrics", &scraper).await.1;
+        let line = "keb_credentials_bindings_per_ga{global_account_id=\"ga-1\"} 1";
+        if text.contains(line) { Ok(()) } else { Err(text) }
+    })
+    .await;
+    assert_eq!(process.get("/livez").await.0, 200);
+    let (_, ready) = process.get("/readyz?verbose").await;
+    assert!(ready.contains("ledger") && !ready.contains("ga-1"), "{ready}");
 }

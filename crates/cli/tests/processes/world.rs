@@ -99,7 +99,8 @@ impl World {
         let garden = self.landscape.landscape.garden_kubeconfig.display();
         let text = format!(
             "{sections}gardener: {{kubeconfig: {garden}, name: test, requestsPerSecond: 500}}\n\
-             server: {{address: '127.0.0.1:0'}}\ntenancy: {{mode: trusted}}\n",
+             server: {{address: '127.0.0.1:0'}}\ntenancy: {{mode: trusted}}\n\
+             byoc: {{allow: [127.0.0.0/8]}}\nmetrics: {{tenantIds: true}}\n",
         );
         let count = fs::read_dir(self.folder.path()).unwrap().count();
         let (version, link) =
@@ -367,8 +368,13 @@ impl Running {
 
     /// Code and text of an answer.
     pub async fn get(&self, path: &str) -> (u16, String) {
+        self.get_as(path, "").await
+    }
+
+    /// The same with more headers, each with a line break.
+    pub async fn get_as(&self, path: &str, headers: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address().await).await.unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: allotment\r\nConnection: close\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: allotment\r\n{headers}Connection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();

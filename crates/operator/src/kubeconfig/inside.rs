@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_server_of_a_tenant_cannot_say_when_a_token_ends_as_it_likes() {
-        let at = |seconds| Timestamp::from_second(1_800_000_000 + seconds).unwrap();
+        let at = |seconds: i64| Timestamp::from_second(1_800_000_000 + seconds).unwrap();
         for (end, expected) in [
             (at(3600), Some(at(3600))),
             (at(600), Some(at(600))),

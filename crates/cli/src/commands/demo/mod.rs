@@ -222,7 +222,9 @@ impl Scene<'_> {
              # Namespaces with this label are their tenant's. The examples are in namespaces of the platform, which may name any tenant.\n\
              tenancy:\n  namespaceLabel: {}\n  platform: [{EXAMPLE_NAMESPACE}, default]\n\
              # Shoots and clusters that tenants bring are on loopback here.\n\
-             byoc:\n  allow: [127.0.0.0/8, '::1/128']\n",
+             byoc:\n  allow: [127.0.0.0/8, '::1/128']\n\
+             # The server is on loopback, too.\n\
+             metrics:\n  tenantIds: true\n",
             json!(self.landscape.garden_kubeconfig),
             self.folder.join("ledger.db").display(),
             port.context("cannot find a free port")?,
