@@ -142,7 +142,7 @@ pub struct KubeconfigRequestStatus {
     /// The generation that this status was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// `Ready`, `PolicyAllowed`, `RulesEffective`, `Revoked`.
+    /// `Ready`, `PolicyAllowed`, `RulesEffective`, `Revoked`, `Locked`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition::list_with_update_time")]
     pub conditions: Vec<Condition>,
@@ -240,6 +240,8 @@ pub enum KubeconfigCondition {
     RulesEffective,
     /// The grant is gone, and the old token was seen to be refused.
     Revoked,
+    /// An AccessLock of the platform names it.
+    Locked,
 }
 
 impl KubeconfigCondition {
@@ -250,6 +252,7 @@ impl KubeconfigCondition {
             Self::PolicyAllowed => "PolicyAllowed",
             Self::RulesEffective => "RulesEffective",
             Self::Revoked => "Revoked",
+            Self::Locked => "Locked",
         }
     }
 }

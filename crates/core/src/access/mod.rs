@@ -6,15 +6,19 @@
 //! | [`kubeconfig`] | whether a kubeconfig can be used, and what of it |
 //! | [`rules`] | what rules mean that RBAC would not match |
 //! | [`Access`] | who may ask for what at most |
+//! | [`danger`] | which rules lead to cluster-admin |
+//! | [`lock`] | which access the platform has locked |
 //! | [`grant`] | what there is in a cluster for a KubeconfigRequest |
 //! | [`flow`] | what is done next about a KubeconfigRequest, and what its status says |
 //! | [`administrators`] | which ClusterRoleBindings make the administrators of a cluster |
 
 pub mod address;
 pub mod administrators;
+pub mod danger;
 pub mod flow;
 pub mod grant;
 pub mod kubeconfig;
+pub mod lock;
 mod policy;
 pub mod rules;
 

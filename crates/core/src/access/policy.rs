@@ -1,18 +1,15 @@
 //! Who may ask for what at most.
 
+#[cfg(test)]
+mod tests;
+
+use super::{
+    danger::{ALL, Scope, danger},
+    grant,
+};
 use allotment_api::rbac::PolicyRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// All of something.
-const ALL: &str = "*";
-
-/// Verbs that hand out more than their holder has.
-const DANGEROUS_VERBS: [&str; 3] = ["bind", "escalate", "impersonate"];
-
-/// What those verbs are about: a wildcard verb on any of them contains one.
-const DANGEROUS_RESOURCES: [&str; 6] =
-    ["clusterroles", "groups", "roles", "serviceaccounts", "uids", "users"];
 
 /// The `access` section of the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +47,11 @@ pub struct Policy {
     /// What may be asked for in a namespace; everything where it is not set, nothing where it is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Vec<PolicyRule>>,
-    /// Allow `bind`, `escalate` and `impersonate`, tokens of ServiceAccounts, and wildcards that take in Secrets.
+    /// The namespaces in the target cluster that a Role may be in, with `*` for any characters; all but `kube-*` and our own where it
+    /// is not set. Those have to be named in full, together with `dangerous`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_namespaces: Option<Vec<String>>,
+    /// Allow the known ways to become cluster-admin; docs/kubeconfigs.md lists them.
     #[serde(default)]
     pub dangerous: bool,
 }
@@ -73,6 +74,8 @@ pub struct Asked<'a> {
     pub cluster_role: &'a [PolicyRule],
     /// In one namespace.
     pub role: &'a [PolicyRule],
+    /// That namespace, if a Role is asked for.
+    pub role_namespace: Option<&'a str>,
     /// For how long, in seconds.
     pub expiration: i64,
 }
@@ -82,7 +85,7 @@ impl Access {
     pub fn refusal(&self, asking: &Asking<'_>, asked: &Asked<'_>) -> Option<String> {
         let default = [Policy { namespaces: vec![ALL.to_owned()], ..Policy::default() }];
         let policies = if self.policies.is_empty() { &default[..] } else { &self.policies };
-        let about: Vec<&Policy> = policies.iter().filter(|policy| policy.is_about(asking)).collect();
+        let mut about: Vec<&Policy> = policies.iter().filter(|policy| policy.is_about(asking)).collect();
         if about.is_empty() {
             let Asking { namespace, cluster_namespace, cluster } = asking;
             return Some(format!(
@@ -96,19 +99,61 @@ impl Access {
                 asked.expiration, self.max_expiration
             ));
         }
-        let rules =
-            |field: &'static str, rules: &[PolicyRule], most: fn(&Policy) -> Option<&Vec<PolicyRule>>| {
-                rules.iter().enumerate().find_map(|(number, rule)| {
-                    let why = why_not(rule, &about, most)?;
-                    Some(format!("{field}[{number}]: {why}"))
-                })
+        if let Some(why) = first_refused(asked.cluster_role, &about, Scope::ClusterRole) {
+            return Some(format!("spec.clusterRole.rules{why}"));
+        }
+        let namespace = asked.role_namespace?;
+        about.retain(|policy| policy.allows_role_in(namespace));
+        if about.is_empty() {
+            let why = if is_protected(namespace) {
+                "a Role there leads to cluster-admin; only a policy with dangerous: true that names the namespace in full in \
+                 roleNamespaces allows it"
+            } else {
+                "no policy allows a Role there; see roleNamespaces of access.policies of the configuration"
             };
-        rules("spec.clusterRole.rules", asked.cluster_role, |policy| policy.cluster_role.as_ref())
-            .or_else(|| rules("spec.role.rules", asked.role, |policy| policy.role.as_ref()))
+            return Some(format!("spec.role.namespace: {namespace}: {why}"));
+        }
+        first_refused(asked.role, &about, Scope::Role).map(|why| format!("spec.role.rules{why}"))
     }
 }
 
+/// Whether a Role in this namespace reaches what the whole cluster depends on: the system's namespaces, and the ServiceAccounts and
+/// tokens of everybody who was granted something.
+fn is_protected(namespace: &str) -> bool {
+    namespace.starts_with("kube-") || namespace == grant::NAMESPACE
+}
+
+/// Whether a text is what a pattern means, in which `*` stands for any characters.
+fn matches_glob(pattern: &str, text: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
+    let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let inner = text.strip_prefix(start).and_then(|text| text.strip_suffix(end));
+    // The first place where a part fits leaves the most for those after it.
+    let left = inner.and_then(|text| {
+        middle
+            .split('*')
+            .filter(|part| !part.is_empty())
+            .try_fold(text, |text, part| Some(text.split_once(part)?.1))
+    });
+    left.is_some()
+}
+
 impl Policy {
+    fn most(&self, scope: Scope) -> Option<&Vec<PolicyRule>> {
+        match scope {
+            Scope::ClusterRole => self.cluster_role.as_ref(),
+            Scope::Role => self.role.as_ref(),
+        }
+    }
+
+    fn allows_role_in(&self, namespace: &str) -> bool {
+        let named = self.role_namespaces.as_deref();
+        if is_protected(namespace) {
+            return self.dangerous && named.is_some_and(|all| all.iter().any(|one| one == namespace));
+        }
+        named.is_none_or(|all| all.iter().any(|pattern| matches_glob(pattern, namespace)))
+    }
+
     fn is_about(&self, asking: &Asking<'_>) -> bool {
         let has = |list: &[String], name: &str| list.iter().any(|one| one == ALL || one == name);
         let is_own = asking.namespace == asking.cluster_namespace;
@@ -122,26 +167,25 @@ impl Policy {
     }
 }
 
+/// The first rule that no policy allows, by its number, and why.
+fn first_refused(rules: &[PolicyRule], policies: &[&Policy], scope: Scope) -> Option<String> {
+    rules.iter().enumerate().find_map(|(number, rule)| {
+        let why = why_not(rule, policies, scope)?;
+        Some(format!("[{number}]: {why}"))
+    })
+}
+
 /// What of a rule no policy allows. A rule is a product; each of its parts has to be allowed by some policy as a whole.
-fn why_not(
-    rule: &PolicyRule,
-    policies: &[&Policy],
-    most: fn(&Policy) -> Option<&Vec<PolicyRule>>,
-) -> Option<String> {
-    let mut refused = None;
-    for part in parts(rule) {
-        let danger = danger(&part);
+fn why_not(rule: &PolicyRule, policies: &[&Policy], scope: Scope) -> Option<String> {
+    parts(rule).find_map(|part| {
+        let danger = danger(&part, scope);
         let allowed = policies.iter().any(|policy| {
             (policy.dangerous || danger.is_none())
-                && most(policy).is_none_or(|most| most.iter().any(|allowed| covers(allowed, &part)))
+                && policy.most(scope).is_none_or(|most| most.iter().any(|allowed| covers(allowed, &part)))
         });
-        if !allowed {
-            let what = danger.unwrap_or("it is more than the policies allow");
-            refused = Some(format!("{}: {what}", describe(&part)));
-            break;
-        }
-    }
-    refused
+        let why = danger.map_or("it is more than the policies allow", |danger| danger.why);
+        (!allowed).then(|| format!("{}: {why}", describe(&part)))
+    })
 }
 
 /// A rule as many with one verb on one thing.
@@ -186,30 +230,6 @@ fn covers(allowed: &PolicyRule, part: &PolicyRule) -> bool {
     has(&allowed.api_groups, &part.api_groups) && resources && names
 }
 
-/// What makes a part dangerous.
-fn danger(part: &PolicyRule) -> Option<&'static str> {
-    let (verb, resource) = (part.verbs.first()?.as_str(), part.resources.first().map(String::as_str));
-    if DANGEROUS_VERBS.contains(&verb) {
-        return Some("it could be used to get more than was asked for");
-    }
-    let resource = resource?;
-    let plain = resource.split('/').next().unwrap_or_default();
-    if verb == ALL && (resource == ALL || DANGEROUS_RESOURCES.contains(&plain)) {
-        return Some("the wildcard takes in verbs that hand out more than was asked for; name the verbs");
-    }
-    if matches!(resource, "serviceaccounts/token" | "*/token") && matches!(verb, "create" | ALL) {
-        return Some("tokens of other ServiceAccounts could be had with it");
-    }
-    let is_core = part.api_groups.iter().any(|group| group.is_empty() || group == ALL);
-    if is_core && resource == ALL {
-        return Some("the wildcard takes in Secrets; name the resources");
-    }
-    if is_core && resource == "secrets" && verb == ALL {
-        return Some("a wildcard on Secrets; name the verbs");
-    }
-    None
-}
-
 fn describe(part: &PolicyRule) -> String {
     let verb = part.verbs.first().map(String::as_str).unwrap_or_default();
     match part.non_resource_urls.first() {
@@ -220,93 +240,5 @@ fn describe(part: &PolicyRule) -> String {
             let of = if group.is_empty() { String::new() } else { format!(" of {group}") };
             format!("{verb} {resource}{of}")
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> PolicyRule {
-        serde_json::from_value(json!({"apiGroups": groups, "resources": resources, "verbs": verbs})).unwrap()
-    }
-
-    fn refusal(access: &Access, namespace: &str, rules: &[PolicyRule]) -> Option<String> {
-        let asking = Asking { namespace, cluster_namespace: "a", cluster: "c" };
-        access.refusal(&asking, &Asked { cluster_role: rules, role: &[], expiration: 3600 })
-    }
-
-    fn access(policies: serde_json::Value) -> Access {
-        serde_json::from_value(json!({ "policies": policies })).unwrap()
-    }
-
-    #[test]
-    fn without_policies_everybody_has_their_own_clusters() {
-        let access = Access::default();
-        let pods = [rule(&[""], &["pods"], &["*"])];
-        assert_eq!(refusal(&access, "a", &pods), None);
-        assert!(refusal(&access, "b", &pods).unwrap().contains("no policy"));
-    }
-
-    #[test]
-    fn what_hands_out_more_is_refused_unless_allowed() {
-        let default = Access::default();
-        let free = access(json!([{"namespaces": ["a"], "dangerous": true}]));
-        for (groups, resources, verbs) in [
-            (&["rbac.authorization.k8s.io"][..], &["roles"][..], &["bind"][..]),
-            (&["rbac.authorization.k8s.io"], &["clusterroles"], &["*"]),
-            (&["*"], &["*"], &["get"]),
-            (&[""], &["secrets"], &["*"]),
-            (&[""], &["serviceaccounts/token"], &["create"]),
-            (&[""], &["users"], &["impersonate"]),
-        ] {
-            let rules = [rule(&[""], &["pods"], &["get"]), rule(groups, resources, verbs)];
-            let why = refusal(&default, "a", &rules);
-            assert!(why.as_ref().is_some_and(|why| why.starts_with("spec.clusterRole.rules[1]")), "{why:?}");
-            assert_eq!(refusal(&free, "a", &rules), None);
-        }
-        for (groups, resources, verbs) in
-            [(&["*"][..], &["secrets"][..], &["get", "create"][..]), (&["apps"], &["*"], &["get"])]
-        {
-            assert_eq!(refusal(&default, "a", &[rule(groups, resources, verbs)]), None, "{groups:?}");
-        }
-    }
-
-    #[test]
-    fn rules_keep_within_the_policies_taken_together() {
-        let access = access(json!([
-            {"namespaces": ["a"], "clusterRole": [{"apiGroups": [""], "resources": ["pods", "*/log"], "verbs": ["get", "list"]}]},
-            {"namespaces": ["*"], "clusterNamespaces": ["a"], "clusters": ["c"],
-             "clusterRole": [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["one"], "verbs": ["get"]}]},
-        ]));
-        assert_eq!(refusal(&access, "a", &[rule(&[""], &["pods", "pods/log"], &["get", "list"])]), None);
-        assert!(
-            refusal(&access, "a", &[rule(&[""], &["pods"], &["delete"])]).unwrap().contains("delete pods")
-        );
-        assert!(
-            refusal(&access, "a", &[rule(&[""], &["secrets"], &["get"])]).is_some(),
-            "only the one of that name"
-        );
-        let mut named = rule(&[""], &["secrets"], &["get"]);
-        named.resource_names = vec!["one".to_owned()];
-        assert_eq!(refusal(&access, "b", &[named.clone()]), None);
-        named.resource_names.push("two".to_owned());
-        assert!(refusal(&access, "b", &[named]).is_some());
-    }
-
-    #[test]
-    fn paths_and_lives_have_their_bounds() {
-        let access = access(
-            json!([{"namespaces": ["a"], "clusterRole": [{"nonResourceURLs": ["/healthz/*"], "verbs": ["get"]}]}]),
-        );
-        let path = |path: &str| {
-            serde_json::from_value(json!({"nonResourceURLs": [path], "verbs": ["get"]})).unwrap()
-        };
-        assert_eq!(refusal(&access, "a", &[path("/healthz/etcd")]), None);
-        assert!(refusal(&access, "a", &[path("/metrics")]).is_some());
-        let asking = Asking { namespace: "a", cluster_namespace: "a", cluster: "c" };
-        let asked = Asked { cluster_role: &[], role: &[], expiration: 90_000 };
-        assert!(access.refusal(&asking, &asked).unwrap().contains("maxExpiration"));
     }
 }

@@ -70,7 +70,7 @@ impl Draft {
 }
 
 pub(super) fn rest(draft: Draft) -> Decision {
-    Decision { step: Step::Rest, status: draft.status, again: None, is_failed: false }
+    Decision { step: Step::Rest, status: draft.status, again: None, is_failed: false, is_maintained: true }
 }
 
 impl Decision {
@@ -81,6 +81,11 @@ impl Decision {
 
     pub(super) fn after(mut self, wait: Duration) -> Self {
         self.again = Some(wait);
+        self
+    }
+
+    pub(super) fn not_maintained(mut self) -> Self {
+        self.is_maintained = false;
         self
     }
 

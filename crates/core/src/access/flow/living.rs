@@ -3,7 +3,7 @@
 use super::{
     Decision, Step, TRY_AGAIN, View,
     draft::{Draft, rest},
-    is_held, is_marked,
+    is_held, is_marked, refused,
 };
 use crate::{
     access::{Asked, Asking, grant::Grant, rules::Mended},
@@ -20,6 +20,9 @@ use allotment_api::{
 use jiff::{SignedDuration, Timestamp};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+/// Tenants are not told by whom, nor why.
+const LOCKED: &str = "access is locked by the platform";
+
 pub(super) fn decide(view: &View<'_>) -> Decision {
     let mut draft = Draft::new(view);
     if !is_held(view.request) {
@@ -35,13 +38,20 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         }
         None => (),
     }
+    // Before the annotation, which is the tenant's to set back.
+    if view.is_locked {
+        draft.say(KubeconfigCondition::Locked, true, "Locked", LOCKED);
+        return revoked(view, draft, grant, "Locked", LOCKED);
+    }
+    draft.drop_condition(KubeconfigCondition::Locked);
     if is_marked(view.request, annotation::REVOKE) {
-        return revoked(view, draft, grant);
+        let message = "revoked by the annotation operator.kyma-project.io/revoke";
+        return revoked(view, draft, grant, "Revoked", message);
     }
     match (view.cluster, refusal) {
         (None, _) => without_cluster(view, draft, grant),
-        (Some(_), Some(why)) => denied(view, draft, grant, why),
-        (Some(cluster), None) if has_moved(&draft, cluster) => moved(view, draft, cluster, grant),
+        (Some(cluster), _) if has_moved(&draft, cluster) => moved(view, draft, cluster, grant),
+        (Some(_), Some(why)) => refused::decide(view, draft, grant, &why),
         (Some(cluster), None) => {
             draft.drop_condition(KubeconfigCondition::Revoked);
             granted(view, draft, cluster, grant)
@@ -62,6 +72,7 @@ fn refusal(view: &View<'_>, cluster: &Cluster, grant: &Grant) -> Option<String> 
     let asked = Asked {
         cluster_role: &grant.cluster_role,
         role: &grant.role,
+        role_namespace: grant.namespace.as_deref(),
         expiration: view.request.spec.expiration,
     };
     view.access.refusal(&asking, &asked)
@@ -122,17 +133,14 @@ fn without_cluster(view: &View<'_>, mut draft: Draft, grant: Grant) -> Decision 
     cleared(view, draft)
 }
 
-fn denied(view: &View<'_>, mut draft: Draft, grant: Grant, why: String) -> Decision {
-    draft.observe();
-    if is_there(view, &draft) {
-        return withdraw(view, draft, grant, "it is no longer allowed, and is being taken back");
-    }
-    draft.drop_condition(KubeconfigCondition::Revoked);
-    draft.not_yet(KubeconfigPhase::Denied, "Denied", why);
-    cleared(view, draft)
-}
-
-fn revoked(view: &View<'_>, mut draft: Draft, grant: Grant) -> Decision {
+/// By the annotation, or by a lock.
+fn revoked(
+    view: &View<'_>,
+    mut draft: Draft,
+    grant: Grant,
+    reason: &'static str,
+    message: &'static str,
+) -> Decision {
     draft.observe();
     if is_there(view, &draft) {
         draft.say(KubeconfigCondition::Revoked, false, "Revoking", "it is being taken out of the cluster");
@@ -147,11 +155,7 @@ fn revoked(view: &View<'_>, mut draft: Draft, grant: Grant) -> Decision {
         };
         draft.say(KubeconfigCondition::Revoked, true, reason, message);
     }
-    draft.not_yet(
-        KubeconfigPhase::Revoked,
-        "Revoked",
-        "revoked by the annotation operator.kyma-project.io/revoke",
-    );
+    draft.not_yet(KubeconfigPhase::Revoked, reason, message);
     cleared(view, draft)
 }
 
@@ -174,7 +178,7 @@ fn moved(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -> 
 }
 
 /// Whether something of it may be in the cluster, and has to go.
-fn is_there(view: &View<'_>, draft: &Draft) -> bool {
+pub(super) fn is_there(view: &View<'_>, draft: &Draft) -> bool {
     let status = &draft.status;
     let can_be_used =
         |token: &TokenStatus| token.expiration_timestamp.as_ref().is_none_or(|end| end.0 > view.now);
@@ -188,14 +192,14 @@ fn is_there(view: &View<'_>, draft: &Draft) -> bool {
 }
 
 /// Nothing of it is in the cluster, and so nothing is published.
-fn cleared(view: &View<'_>, mut draft: Draft) -> Decision {
+pub(super) fn cleared(view: &View<'_>, mut draft: Draft) -> Decision {
     draft.forget_tokens();
     let step = if view.is_published { Step::Clear } else { Step::Rest };
     rest(draft).step(step)
 }
 
 /// Takes everything out of the cluster. Until that is done nothing is said to be gone.
-fn withdraw(view: &View<'_>, mut draft: Draft, grant: Grant, doing: &str) -> Decision {
+pub(super) fn withdraw(view: &View<'_>, mut draft: Draft, grant: Grant, doing: &str) -> Decision {
     match view.hitch {
         Some(hitch) => {
             let message = format!("{doing}, but {}", hitch.message);

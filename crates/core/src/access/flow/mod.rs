@@ -6,6 +6,7 @@
 mod draft;
 mod ending;
 mod living;
+mod refused;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,8 @@ pub struct View<'a> {
     pub is_published: bool,
     /// The `access` section of the configuration.
     pub access: &'a Access,
+    /// Whether an AccessLock names it.
+    pub is_locked: bool,
     /// The Cluster that it names.
     pub cluster: Option<&'a Cluster>,
     /// What the namespace of the request may ask for.
@@ -117,6 +120,8 @@ pub struct Decision {
     pub again: Option<Duration>,
     /// Whether to try again, sooner or later.
     pub is_failed: bool,
+    /// Whether the grant in the cluster is checked from time to time, and put back where somebody changed it.
+    pub is_maintained: bool,
 }
 
 /// Decides.

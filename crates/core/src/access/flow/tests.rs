@@ -1,5 +1,8 @@
 //! A KubeconfigRequest from its beginning to its end, a step at a time.
 
+mod locked;
+mod refused;
+
 use super::*;
 use allotment_api::{
     condition::ConditionStatus,
@@ -14,6 +17,7 @@ struct World {
     cluster: Option<Value>,
     access: Access,
     role: NamespaceRole,
+    is_locked: bool,
     is_published: bool,
     rotation: &'static str,
     place: Option<&'static str>,
@@ -55,6 +59,7 @@ impl World {
             })),
             access: Access::default(),
             role: NamespaceRole::Trusted,
+            is_locked: false,
             is_published: false,
             rotation: "r1",
             place: None,
@@ -86,6 +91,7 @@ impl World {
             request: &request,
             is_published: self.is_published,
             access: &self.access,
+            is_locked: self.is_locked,
             cluster: cluster.as_ref(),
             role: &self.role,
             rotation: self.rotation,
@@ -272,17 +278,6 @@ fn whoever_wants_it_back_gets_a_new_one() {
     world.issue();
     assert_eq!(world.states(), [TokenState::Ending, TokenState::Published]);
     assert!(matches!(world.decide().step, Step::End { is_urgent: true, .. }));
-}
-
-#[test]
-fn what_is_no_longer_allowed_is_taken_back() {
-    let mut world = World::issued();
-    world.access = serde_json::from_value(json!({"policies": [{"namespaces": ["b"]}]})).unwrap();
-    world.record();
-    assert!(matches!(world.decide().step, Step::Withdraw(_)));
-    world.is_withdrawn = true;
-    let decision = world.decide();
-    assert_eq!((decision.step, decision.status.phase), (Step::Clear, Some(KubeconfigPhase::Denied)));
 }
 
 #[test]
