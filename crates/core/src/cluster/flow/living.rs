@@ -32,7 +32,7 @@ const AFTER_REFUSAL: Duration = Duration::from_mins(5);
 const AFTER_STRANGER: Duration = Duration::from_mins(5);
 
 /// A cluster that could not be looked into is tried again.
-const AFTER_FAILED_LOOK: Duration = Duration::from_mins(1);
+pub(super) const AFTER_FAILED_LOOK: Duration = Duration::from_mins(1);
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
     let draft = Draft::new(view);
@@ -264,6 +264,9 @@ pub(super) fn given_up(view: &View<'_>, mut draft: Draft, shoot: &Shoot) -> Deci
 
 /// The users who have cluster-admin.
 pub(super) fn administrate(view: &View<'_>, mut draft: Draft) -> Decision {
+    if view.is_locked {
+        return rest(draft);
+    }
     let mut wanted = view.cluster.spec.administrators.clone();
     wanted.sort_unstable();
     wanted.dedup();

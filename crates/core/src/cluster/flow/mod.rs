@@ -6,6 +6,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `living`, `ending`, `byoc` | the decision |
+//! | `locked` | what an AccessLock does to its administrators |
 //! | `ask` | the SubscriptionRequest of a Cluster |
 //! | `whose` | whose Shoot it is that has our name |
 //! | `reading`, `retry` | what a Shoot tells |
@@ -16,6 +17,7 @@ mod byoc;
 mod draft;
 mod ending;
 mod living;
+mod locked;
 mod news;
 mod outlook;
 pub(crate) mod reading;
@@ -68,6 +70,8 @@ pub struct View<'a> {
     pub has_turn: bool,
     /// What is known of the administrators in the cluster.
     pub administrators: Looked<'a, ()>,
+    /// Whether an AccessLock names it.
+    pub is_locked: bool,
     /// What is known of a cluster that the tenant brought.
     pub standing: Looked<'a, Standing>,
     /// Now.
@@ -157,6 +161,9 @@ pub struct Decision {
 
 /// Decides.
 pub fn decide(view: &View<'_>) -> Decision {
+    if let Some(decision) = locked::first_step(view) {
+        return decision;
+    }
     let is_ending = view.cluster.metadata.deletion_timestamp.is_some();
     let mut decision = match (&view.cluster.spec.byoc, is_ending) {
         (None, false) => living::decide(view),
@@ -171,6 +178,7 @@ pub fn decide(view: &View<'_>) -> Decision {
         decision.step = Step::Rest;
         draft::note_pause(view, &mut decision.status);
     }
+    locked::report(view, &mut decision);
     decision
 }
 

@@ -1,5 +1,7 @@
 //! A Cluster from its beginning to its end, a step at a time.
 
+mod locked;
+
 use super::*;
 use allotment_api::{
     condition::ConditionStatus,
@@ -19,6 +21,7 @@ struct World {
     refusal: Option<String>,
     has_turn: bool,
     administrators: Option<Result<(), String>>,
+    is_locked: bool,
     machine_types: Vec<&'static str>,
     role: NamespaceRole,
     now: Timestamp,
@@ -51,6 +54,7 @@ impl World {
             refusal: None,
             has_turn: true,
             administrators: None,
+            is_locked: false,
             machine_types: vec!["m5.large", "m5.xlarge"],
             role: NamespaceRole::Tenants([crate::pool::Tenant::new("t-1")].into()),
             now: "2026-01-01T00:00:00Z".parse().unwrap(),
@@ -149,6 +153,7 @@ impl World {
                 Some(Ok(())) => Looked::Seen(&()),
                 Some(Err(why)) => Looked::Failed(why),
             },
+            is_locked: self.is_locked,
             standing: Looked::NotYet,
             now: self.now,
         })
