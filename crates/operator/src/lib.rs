@@ -7,6 +7,7 @@
 //! | [`config`] | the configuration file |
 //! | [`kubeconfig`] | KubeconfigRequests: small, short-lived access |
 //! | [`ledger`] | who occupies which account, and everything that ever happened |
+//! | `locks` | AccessLocks, kept by every operator that grants access |
 //! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
 //! | [`subscription`] | SubscriptionRequests and the pool of accounts |
 //! | [`metrics`] | what is counted |
@@ -22,6 +23,7 @@ pub mod cluster;
 pub mod config;
 pub mod kubeconfig;
 pub mod ledger;
+mod locks;
 pub mod metrics;
 pub mod openmcp;
 pub mod planted;

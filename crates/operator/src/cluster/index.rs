@@ -1,18 +1,25 @@
 //! What is known of Clusters and what belongs to them, kept in memory from watches.
 
 use super::Task;
-use crate::runtime::{
-    keep,
-    kept::{Kept, Progress},
+use crate::{
+    locks::LockStore,
+    runtime::{
+        keep,
+        kept::{Kept, Progress},
+    },
 };
 use allotment_api::{
+    allotment::AccessLock,
     gardener::{CloudProfileSpec, Shoot},
     kyma::{Cluster, ClusterPhase, SubscriptionRequest},
     names::{annotation, finalizer},
 };
-use allotment_core::cluster::{
-    CloudProfileKind, Clusters,
-    flow::{forget_managed_fields, request_name},
+use allotment_core::{
+    access::lock::Subject,
+    cluster::{
+        CloudProfileKind, Clusters,
+        flow::{forget_managed_fields, request_name},
+    },
 };
 use kube::{ResourceExt, api::ObjectMeta};
 use std::{
@@ -56,6 +63,8 @@ pub enum Followed {
     Profiles,
     /// In the garden, where the configuration names one.
     NamespacedProfiles,
+    /// In the operator's own namespace.
+    Locks,
 }
 
 type ProfileName = (bool, String);
@@ -70,6 +79,7 @@ pub struct Index {
     /// Only followed where the configuration names one.
     namespaced_profiles: Kept<ProfileName, Arc<CloudProfileSpec>>,
     follows_namespaced: bool,
+    locks: LockStore,
     /// Clusters that their tenants brought, by the Secret with the kubeconfig.
     brought: BTreeMap<ClusterName, BTreeSet<ClusterName>>,
 }
@@ -96,6 +106,19 @@ impl Index {
     pub(super) fn request_of(&self, cluster: &Cluster) -> Option<Arc<SubscriptionRequest>> {
         let namespace = cluster.namespace().unwrap_or_default();
         self.request(&ClusterName { namespace, name: request_name(cluster) })
+    }
+
+    /// Whether an AccessLock names the administrators of a Cluster.
+    pub(super) fn is_locked(&self, cluster: &ClusterName) -> bool {
+        self.locks.cover(&Subject::Administrators { namespace: &cluster.namespace, cluster: &cluster.name })
+    }
+
+    pub(super) fn upsert_lock(&mut self, lock: AccessLock) -> Vec<Task> {
+        if self.locks.upsert(lock) { self.all_clusters() } else { Vec::new() }
+    }
+
+    pub(super) fn remove_lock(&mut self, name: &str) -> Vec<Task> {
+        if self.locks.remove(name) { self.all_clusters() } else { Vec::new() }
     }
 
     pub(super) fn shoot(&self, name: &str) -> Option<Arc<Shoot>> {
@@ -271,6 +294,7 @@ impl keep::Index for Index {
             && self.shoots.is_listed()
             && self.profiles.is_listed()
             && (!self.follows_namespaced || self.namespaced_profiles.is_listed())
+            && self.locks.is_listed()
     }
 
     fn kept(&mut self, what: Followed) -> &mut dyn Progress {
@@ -280,6 +304,7 @@ impl keep::Index for Index {
             Followed::Shoots => &mut self.shoots,
             Followed::Profiles => &mut self.profiles,
             Followed::NamespacedProfiles => &mut self.namespaced_profiles,
+            Followed::Locks => self.locks.progress(),
         }
     }
 
@@ -305,6 +330,13 @@ impl keep::Index for Index {
                 let gone = self.namespaced_profiles.missing();
                 gone.iter().for_each(|name| drop(self.namespaced_profiles.remove(name)));
                 self.all_clusters()
+            }
+            Followed::Locks => {
+                if self.locks.listed() {
+                    self.all_clusters()
+                } else {
+                    Vec::new()
+                }
             }
         }
     }

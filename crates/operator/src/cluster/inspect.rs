@@ -141,6 +141,7 @@ impl Inspector {
             refusal: None,
             has_turn: false,
             administrators: Looked::NotYet,
+            is_locked: false,
             standing: standing.as_ref().map_or(Looked::Due, Looked::Seen),
             now: self.clock.now(),
         })

@@ -47,6 +47,8 @@ pub(super) struct Scene {
     pub(super) administrators: Option<Result<(), String>>,
     pub(super) standing: Option<Result<Standing, String>>,
     pub(super) is_due: bool,
+    /// Once for a whole reconcile: administrators that were seen were seen with or without the lock.
+    is_locked: bool,
     pub(super) has_turn: bool,
     pub(super) clusters: Arc<Clusters>,
     role: NamespaceRole,
@@ -105,6 +107,7 @@ impl Inner {
             administrators: None,
             standing: None,
             is_due: false,
+            is_locked: index.is_locked(name),
             has_turn: self.rollout().has_turn(name, Instant::now()),
             profile: index.profile_for(&cluster, &clusters),
             role: self.role_of(&name.namespace),
@@ -144,6 +147,7 @@ impl Inner {
                 None if scene.is_due => Looked::Due,
                 None => Looked::NotYet,
             },
+            is_locked: scene.is_locked,
             standing: match &scene.standing {
                 Some(Ok(standing)) => Looked::Seen(standing),
                 Some(Err(why)) => Looked::Failed(why),

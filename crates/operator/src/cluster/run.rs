@@ -6,6 +6,7 @@ use super::{
     rollout::Rollout,
 };
 use crate::{
+    locks::LockStore,
     metrics::Metrics,
     planted::Bed,
     runtime::{
@@ -53,7 +54,7 @@ pub struct Settings {
     pub project: String,
     /// The only namespace whose Clusters are looked at; none: all.
     pub cluster_namespace: Option<String>,
-    /// Where the Lease is, in the control plane.
+    /// The operator's own namespace in the control plane: the Lease and AccessLocks are there.
     pub lease_namespace: String,
     /// Who this process is: another one in every replica.
     pub identity: String,
@@ -208,6 +209,7 @@ impl Controller for Operator {
         let keeper = inner.cache.keeper(&add);
         let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
         let profiles: Api<DeserializeGuard<CloudProfile>> = Api::all(inner.garden.clone());
+        let locks = LockStore::source(&inner.control_plane, &inner.settings.lease_namespace);
         tokio::join!(
             keeper.keep(
                 Followed::Clusters,
@@ -237,6 +239,9 @@ impl Controller for Operator {
                 |index, profile| index.learn_profile(false, profile.name_any(), profile.spec),
                 |index, gone| index.forget_profile(false, gone.name_any()),
             ),
+            keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
+                index.remove_lock(&gone.name_any())
+            }),
             Box::pin(inner.follow_namespaced_profiles(&keeper)),
             // Only their metadata, in the namespaces where Clusters point at some, and nowhere else: that is all that we may see.
             Box::pin(inner.cache.follow_each(Index::secret_namespaces, |it| inner.follow_secrets_in(it))),

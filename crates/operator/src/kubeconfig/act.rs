@@ -262,9 +262,11 @@ impl Inner {
             Some(KubeconfigPhase::Revoked) => {
                 (Tone::Normal, "KubeconfigRevoked", "the grant is gone, and its tokens are refused")
             }
-            Some(KubeconfigPhase::Denied) => {
-                (Tone::Warning, "PolicyDenied", "the policies no longer allow it; it was taken back")
-            }
+            Some(KubeconfigPhase::Denied) => (
+                Tone::Warning,
+                "PolicyDenied",
+                "no policy allows it any more; it has expired and was taken back",
+            ),
             _ => return,
         };
         self.recorder.say(&*scene.request, tone, reason, note).await;

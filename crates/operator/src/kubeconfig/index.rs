@@ -1,16 +1,20 @@
 //! What is known of KubeconfigRequests and their clusters, kept in memory from watches. Kubeconfigs are not kept.
 
-use crate::runtime::{
-    keep,
-    kept::{Kept, Progress},
+use crate::{
+    locks::LockStore,
+    runtime::{
+        keep,
+        kept::{Kept, Progress},
+    },
 };
 use allotment_api::{
+    allotment::AccessLock,
     gardener::{Rotation, Shoot},
     kyma::{Cluster, ClusterSpec, ClusterStatus, KubeconfigPhase, KubeconfigRequest},
     names::{annotation, tenant},
 };
 use allotment_core::{
-    access::flow::cluster_namespaces,
+    access::{flow::cluster_namespaces, lock::Subject},
     tenancy::{self, Claim},
 };
 use kube::{ResourceExt, api::ObjectMeta};
@@ -48,6 +52,7 @@ pub(super) enum Followed {
     Requests,
     Clusters,
     Shoots,
+    Locks,
 }
 
 /// A request, without its kubeconfig.
@@ -65,6 +70,7 @@ pub(super) struct Index {
     clusters: Kept<RequestName, Arc<Cluster>>,
     /// How the rotation of a Shoot's own credentials stands.
     rotations: Kept<String, (String, Option<RequestName>)>,
+    locks: LockStore,
     /// Requests by the name of their Cluster, whatever its namespace.
     asking: BTreeMap<String, BTreeSet<RequestName>>,
 }
@@ -98,6 +104,25 @@ impl Index {
     pub(super) fn rotation_of(&self, cluster: &Cluster) -> String {
         let shoot = cluster.status.as_ref().and_then(|status| status.shoot_name.clone());
         shoot.and_then(|name| self.rotations.get(&name)).map(|known| known.0.clone()).unwrap_or_default()
+    }
+
+    /// Whether an AccessLock names a request, or its Cluster.
+    pub(super) fn is_locked(&self, request: &KubeconfigRequest, cluster: Option<&Cluster>) -> bool {
+        self.locks.cover(&Subject::Request {
+            namespace: request.metadata.namespace.as_deref().unwrap_or_default(),
+            name: request.metadata.name.as_deref().unwrap_or_default(),
+            cluster_namespace: cluster.and_then(|cluster| cluster.metadata.namespace.as_deref()),
+            cluster: &request.spec.cluster,
+        })
+    }
+
+    /// Locks are rare, and a reconcile that finds nothing to do is cheap.
+    pub(super) fn upsert_lock(&mut self, lock: AccessLock) -> Vec<RequestName> {
+        if self.locks.upsert(lock) { self.all_requests() } else { Vec::new() }
+    }
+
+    pub(super) fn remove_lock(&mut self, name: &str) -> Vec<RequestName> {
+        if self.locks.remove(name) { self.all_requests() } else { Vec::new() }
     }
 
     pub(super) fn learn_request(&mut self, mut request: KubeconfigRequest) -> Vec<RequestName> {
@@ -175,7 +200,10 @@ impl keep::Index for Index {
     type Task = RequestName;
 
     fn is_complete(&self) -> bool {
-        self.requests.is_listed() && self.clusters.is_listed() && self.rotations.is_listed()
+        self.requests.is_listed()
+            && self.clusters.is_listed()
+            && self.rotations.is_listed()
+            && self.locks.is_listed()
     }
 
     fn kept(&mut self, what: Followed) -> &mut dyn Progress {
@@ -183,6 +211,7 @@ impl keep::Index for Index {
             Followed::Requests => &mut self.requests,
             Followed::Clusters => &mut self.clusters,
             Followed::Shoots => &mut self.rotations,
+            Followed::Locks => self.locks.progress(),
         }
     }
 
@@ -199,6 +228,13 @@ impl keep::Index for Index {
             Followed::Shoots => {
                 let gone = self.rotations.missing().into_iter();
                 gone.flat_map(|name| self.forget_shoot(&name)).collect()
+            }
+            Followed::Locks => {
+                if self.locks.listed() {
+                    self.all_requests()
+                } else {
+                    Vec::new()
+                }
             }
         }
     }

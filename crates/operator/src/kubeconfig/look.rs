@@ -12,7 +12,7 @@ use crate::{
 };
 use allotment_api::kyma::{BroughtReference, Cluster, KubeconfigRequest, SecretKeyReference, ShootReference};
 use allotment_core::{
-    access::flow::{Hitch, View, decide},
+    access::flow::{Decision, Hitch, View, decide},
     tenancy::NamespaceRole,
 };
 use secrecy::SecretString;
@@ -92,6 +92,8 @@ impl Scene {
             request: &self.request,
             is_published,
             access: &self.policy.access,
+            // As it is now: a lock that comes while a token is being issued ends it in the same reconcile.
+            is_locked: inner.index().is_locked(&self.request, self.cluster.as_deref()),
             cluster: self.cluster.as_deref(),
             role: &self.role,
             rotation: &self.rotation,
@@ -126,7 +128,7 @@ impl Inner {
                         let message = scene.hitch.map(|hitch| hitch.message).unwrap_or_default();
                         return Err(Trouble::Hitch(message));
                     }
-                    return Ok(self.outcome(&scene, decision.again));
+                    return Ok(self.outcome(&scene, &decision));
                 }
             }
         }
@@ -161,12 +163,12 @@ impl Inner {
     }
 
     /// When to look again though nothing changes.
-    fn outcome(&self, scene: &Scene, again: Option<Duration>) -> Outcome {
+    fn outcome(&self, scene: &Scene, decision: &Decision) -> Outcome {
         let has_grant = scene.request.status.as_ref().is_some_and(|status| !status.tokens.is_empty());
         let due = self.looks.due(&scene.name, scene.request.metadata.uid.as_deref());
         let look = due.saturating_duration_since(Instant::now());
-        let look = Some(look.max(Duration::from_secs(1))).filter(|_| has_grant);
-        let waits = [again, look];
+        let look = Some(look.max(Duration::from_secs(1))).filter(|_| has_grant && decision.is_maintained);
+        let waits = [decision.again, look];
         waits.into_iter().flatten().min().map_or(Outcome::Done, Outcome::After)
     }
 

@@ -6,6 +6,7 @@ use super::{
     inside::Ended,
 };
 use crate::{
+    locks::LockStore,
     metrics::Metrics,
     planted::Bed,
     runtime::{
@@ -47,7 +48,7 @@ pub struct Settings {
     pub garden_namespace: String,
     /// The only namespace whose requests are looked at; none: all.
     pub request_namespace: Option<String>,
-    /// Where the Lease is, in the control plane.
+    /// The operator's own namespace in the control plane: the Lease and AccessLocks are there.
     pub lease_namespace: String,
     /// Who this process is: another one in every replica.
     pub identity: String,
@@ -140,7 +141,7 @@ impl Operator {
         }))
     }
 
-    /// Takes new policies. Every request is looked at: what is no longer allowed is taken back.
+    /// Takes new policies. Every request is reconciled: access that is no longer allowed is not renewed.
     pub fn set_policy(&self, policy: Policy) {
         self.0.roles.set(policy.tenancy.clone());
         *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
@@ -206,6 +207,7 @@ impl Controller for Operator {
         let clusters: Api<DeserializeGuard<Cluster>> = Api::all(inner.control_plane.clone());
         let shoots: Api<DeserializeGuard<Shoot>> =
             Api::namespaced(inner.garden.clone(), &inner.settings.garden_namespace);
+        let locks = LockStore::source(&inner.control_plane, &inner.settings.lease_namespace);
         let add = |name| inner.queue.add(name);
         let keeper = inner.cache.keeper(&add);
         tokio::join!(
@@ -223,6 +225,9 @@ impl Controller for Operator {
                 |index, gone| index.forget_shoot(&gone.name_any()),
             ),
             inner.roles.watch(|namespace| inner.enqueue_requests_in(namespace)),
+            keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
+                index.remove_lock(&gone.name_any())
+            }),
         );
     }
 }

@@ -1,14 +1,17 @@
 //! What `allotment openmcp init` does: our kinds are there. Safe to repeat.
 
 use crate::runtime::call::{CallError, call};
-use allotment_api::openmcp::{self, names::label, names::purpose};
+use allotment_api::{
+    allotment,
+    openmcp::{self, names::label, names::purpose},
+};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client, ResourceExt, api::PostParams};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// The group that is ours. The kinds of the other one come with openmcp-operator.
-const OWN_GROUP: &str = "gardener.clusters.openmcp.cloud";
+/// The groups that are ours. The kinds of the other one come with openmcp-operator.
+const OWN_GROUPS: [&str; 2] = ["gardener.clusters.openmcp.cloud", allotment::GROUP];
 
 /// A server takes well under a second; one that is busy, a few.
 const SERVED: Duration = Duration::from_secs(60);
@@ -42,7 +45,7 @@ pub enum Installed {
 pub async fn init(platform: &Client) -> Result<Vec<(String, Installed)>, InitError> {
     let api: Api<CustomResourceDefinition> = Api::all(platform.clone());
     let mut all = Vec::new();
-    for crd in openmcp::crds() {
+    for crd in kinds() {
         let name = crd.name_any();
         if crd.labels().get(label::TARGET_CLUSTER).map(String::as_str) != Some(purpose::PLATFORM) {
             return Err(InitError::NoTarget(name));
@@ -55,6 +58,15 @@ pub async fn init(platform: &Client) -> Result<Vec<(String, Installed)>, InitErr
         served(&api, name).await?;
     }
     Ok(all)
+}
+
+/// Those of openMCP, and AccessLock, which the provider obeys as the operators do.
+fn kinds() -> impl Iterator<Item = CustomResourceDefinition> {
+    let locks = allotment::crds().filter(|crd| crd.spec.names.kind == "AccessLock").map(|mut crd| {
+        crd.labels_mut().insert(label::TARGET_CLUSTER.to_owned(), purpose::PLATFORM.to_owned());
+        crd
+    });
+    openmcp::crds().into_iter().chain(locks)
 }
 
 async fn install(
@@ -70,7 +82,7 @@ async fn install(
                     call(|| format!("create CustomResourceDefinition {name}"), api.create(&params, &crd));
                 (created.await, Installed::Created)
             }
-            Some(_) if crd.spec.group != OWN_GROUP => return Ok(Installed::LeftAlone),
+            Some(_) if !OWN_GROUPS.contains(&crd.spec.group.as_str()) => return Ok(Installed::LeftAlone),
             // All of it: with what another version left in a schema, ours would be another one.
             Some(found) => {
                 crd.metadata.resource_version = found.resource_version();

@@ -83,6 +83,8 @@ pub struct Settings {
     pub identity: String,
     /// Where Leases are; none: there is one replica only, and nobody to wait for.
     pub lease_namespace: Option<String>,
+    /// The provider's own namespace: AccessLocks are there.
+    pub own_namespace: String,
     /// The only namespace whose objects are looked at; none: all.
     pub namespace: Option<String>,
     /// What namespaces may refer to.

@@ -266,6 +266,7 @@ impl Process {
             instance,
             identity: identity(),
             lease_namespace: leader_elect.then(own_namespace),
+            own_namespace: own_namespace(),
             namespace: None,
             policy: Arc::new(policy),
             workers: WORKERS,

@@ -108,6 +108,7 @@ impl Platform {
             instance: instance.clone(),
             identity: provider.to_owned(),
             lease_namespace: None,
+            own_namespace: self.plot.namespace.clone(),
             namespace: Some(self.plot.namespace.clone()),
             policy: self.policy.clone(),
             workers: 4,

@@ -86,6 +86,7 @@ impl Provider {
             instance,
             identity: "bench".to_owned(),
             lease_namespace: None,
+            own_namespace: "default".to_owned(),
             namespace: None,
             policy: Default::default(),
             workers: 8,

@@ -9,7 +9,7 @@ use crate::stage::{
     call::Side,
     world::{SimError, World},
 };
-use allotment_api::openmcp;
+use allotment_api::{allotment, openmcp};
 use allotment_apiserver::{ApiServer, server::Entropy, service::Clock};
 use allotment_core::openmcp::instance::Instance;
 use allotment_garden::embedded::EmbeddedGarden;
@@ -144,7 +144,7 @@ pub(crate) fn set_up(world: &World) -> Result<(), SimError> {
         if code < 300 { Ok(()) } else { Err(SimError::SetUp { what, code, body: answer.to_string() }) }
     };
     for platform in realm.platforms() {
-        for crd in openmcp::crds().iter().map(|crd| json!(crd)) {
+        for crd in openmcp::crds().into_iter().chain(allotment::crds()).map(|crd| json!(crd)) {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
             must(Place::Platform(platform), path, &crd)?;
         }

@@ -43,6 +43,7 @@ pub(super) fn start(world: &Arc<World>, process: usize, identity: String) -> Opt
         instance,
         identity,
         lease_namespace: realm.providers.elect.then(|| NAMESPACE.to_owned()),
+        own_namespace: NAMESPACE.to_owned(),
         namespace: None,
         policy: Arc::default(),
         workers: usize::try_from(world.options.workers).unwrap_or(1),

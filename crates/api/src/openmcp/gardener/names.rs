@@ -127,6 +127,8 @@ pub enum AccessReason {
     RenewalDelayed,
     /// The kubeconfig works.
     Issued,
+    /// The platform has locked the access.
+    Locked,
 }
 
 impl AccessReason {
@@ -139,6 +141,7 @@ impl AccessReason {
             Self::NamespaceMissing => "NamespaceMissing",
             Self::RenewalDelayed => "RenewalDelayed",
             Self::Issued => "Issued",
+            Self::Locked => "Locked",
         }
     }
 }

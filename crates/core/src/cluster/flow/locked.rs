@@ -40,9 +40,11 @@ pub(super) fn report(view: &View<'_>, decision: &mut Decision) {
     let status = &mut decision.status;
     match view.administrators {
         Looked::Failed(why) => {
-            let message = format!("access is locked by the platform, but cluster-admin cannot be taken back: {why}");
+            let message =
+                format!("access is locked by the platform, but cluster-admin cannot be taken back: {why}");
             say(view, status, false, "Unreachable", message);
-            decision.again = Some(decision.again.map_or(AFTER_FAILED_LOOK, |again| again.min(AFTER_FAILED_LOOK)));
+            decision.again =
+                Some(decision.again.map_or(AFTER_FAILED_LOOK, |again| again.min(AFTER_FAILED_LOOK)));
         }
         Looked::NotYet | Looked::Due if is_given(status) => {
             let message = "access is locked by the platform; cluster-admin is taken back once the cluster can be reached";

@@ -29,6 +29,8 @@ pub struct View<'a> {
     pub request: &'a AccessRequest,
     /// Why its namespace may not refer to its cluster, if so.
     pub refusal: Option<&'a str>,
+    /// Whether an AccessLock names it.
+    pub is_locked: bool,
     /// Its cluster.
     pub target: &'a Target,
     /// Its Secret, if it has one of its own.
@@ -166,11 +168,12 @@ pub struct Decision {
 pub fn decide(view: &View<'_>) -> Decision {
     let draft = Draft::new(view);
     let is_foreign = matches!(view.target, Target::Unknown | Target::NotOurs);
-    // Whoever changed its labels meanwhile does not keep it from ending.
+    // Whoever changed its labels meanwhile does not keep it from ending, nor from being locked; and a lock is not ignored.
     let is_ending = view.request.metadata.deletion_timestamp.is_some() && is_held(view.request);
+    let is_locked = view.is_locked && is_held(view.request);
     if is_foreign
-        || is_marked(view.request, Operation::Ignore)
-        || !(is_ending || is_providers(view.request, view.provider.name))
+        || is_marked(view.request, Operation::Ignore) && !is_locked
+        || !(is_ending || is_locked || is_providers(view.request, view.provider.name))
     {
         return draft.step(Step::Leave);
     }

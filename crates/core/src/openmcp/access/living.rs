@@ -24,6 +24,11 @@ const SHORTEST_LIFE: SignedDuration = SignedDuration::from_mins(10);
 
 pub(super) fn decide(view: &View<'_>, mut draft: Draft) -> Decision {
     let Some(reference) = &view.request.spec.cluster_ref else { return draft.step(Step::Leave) };
+    if view.is_locked {
+        // Not Denied, which is final: it is granted again when the lock is gone.
+        let (reason, message) = (AccessReason::Locked.as_str(), "access is locked by the platform");
+        return take_back(view, draft, RequestPhase::Pending, reason, message);
+    }
     if let Some(message) = fault(view.request) {
         return deny(view, draft, CommonReason::ConfigurationProblem.as_str(), &message);
     }
@@ -118,7 +123,18 @@ fn hindered(view: &View<'_>, mut draft: Draft, reason: &str, message: &str) -> D
 }
 
 /// It is denied once nothing of it is left.
-fn deny(view: &View<'_>, mut draft: Draft, reason: &str, message: &str) -> Decision {
+fn deny(view: &View<'_>, draft: Draft, reason: &str, message: &str) -> Decision {
+    take_back(view, draft, RequestPhase::Denied, reason, message)
+}
+
+/// It is in this phase once nothing of it is left.
+fn take_back(
+    view: &View<'_>,
+    mut draft: Draft,
+    phase: RequestPhase,
+    reason: &str,
+    message: &str,
+) -> Decision {
     let has_shoot = matches!(view.target, Target::Shoot { .. } | Target::NoWay { .. });
     if is_held(view.request) && has_shoot && !view.is_withdrawn {
         return match (view.hitch, view.target) {
@@ -136,7 +152,7 @@ fn deny(view: &View<'_>, mut draft: Draft, reason: &str, message: &str) -> Decis
     if view.secret.is_some() {
         return draft.step(Step::Clear);
     }
-    draft.phase(RequestPhase::Denied);
+    draft.phase(phase);
     draft.status.secret_ref = None;
     draft.fails(ProviderCondition::SecretExistsAndIsValid, reason, message);
     draft.rest()

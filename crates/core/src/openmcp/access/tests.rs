@@ -1,6 +1,7 @@
 //! What is done about a request, step by step.
 
 mod always;
+mod locked;
 
 use super::*;
 use crate::condition;
@@ -24,6 +25,7 @@ struct World {
     request: AccessRequest,
     refusal: Option<&'static str>,
     target: Target,
+    is_locked: bool,
     secret: Option<Issued>,
     /// What a kubeconfig would be made for now.
     made_for: String,
@@ -65,6 +67,7 @@ impl World {
             refusal: None,
             target: Target::Shoot { uid: "shoot".to_owned(), is_made: true, is_ready: true },
             secret: None,
+            is_locked: false,
             made_for: "1".to_owned(),
             is_look_due: false,
             trouble: None,
@@ -95,6 +98,7 @@ impl World {
                 request: &self.request,
                 refusal: self.refusal,
                 target: &target,
+                is_locked: self.is_locked,
                 secret: self.secret.as_ref(),
                 inside: inside.as_ref(),
                 is_issued,

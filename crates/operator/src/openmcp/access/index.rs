@@ -1,16 +1,18 @@
 //! What is known of AccessRequests, their Clusters and their Secrets. What is in a Secret is not kept, and not even read.
 
 use crate::{
+    locks::LockStore,
     openmcp::{ObjectName, refer::Referrers},
     runtime::{
         keep,
         kept::{Kept, Progress},
     },
 };
-use allotment_api::openmcp::{
-    AccessRequest, Cluster, ClusterSpec, ClusterStatus, Status, gardener::names::annotation,
+use allotment_api::{
+    allotment::AccessLock,
+    openmcp::{AccessRequest, Cluster, ClusterSpec, ClusterStatus, Status, gardener::names::annotation},
 };
-use allotment_core::openmcp::access::Issued;
+use allotment_core::{access::lock::Subject, openmcp::access::Issued};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PartialObjectMeta};
@@ -22,6 +24,7 @@ pub(in crate::openmcp) enum Followed {
     Requests,
     Clusters,
     Secrets,
+    Locks,
 }
 
 /// A Secret that we wrote.
@@ -43,6 +46,7 @@ pub(in crate::openmcp) struct Index {
     requests: Kept<ObjectName, Arc<AccessRequest>>,
     clusters: Kept<ObjectName, Arc<Cluster>>,
     secrets: Kept<ObjectName, KnownSecret>,
+    locks: LockStore,
     /// Requests by their Cluster.
     by_cluster: Referrers<ObjectName, ObjectName>,
 }
@@ -59,6 +63,26 @@ impl Index {
     /// The Cluster that a request names.
     pub(super) fn cluster_of(&self, request: &AccessRequest) -> Option<Arc<Cluster>> {
         self.clusters.get(&cluster_name(request)?).cloned()
+    }
+
+    /// Whether an AccessLock names a request, or its Cluster.
+    pub(super) fn is_locked(&self, request: &AccessRequest) -> bool {
+        let cluster = request.spec.cluster_ref.as_ref();
+        self.locks.cover(&Subject::Request {
+            namespace: request.metadata.namespace.as_deref().unwrap_or_default(),
+            name: request.metadata.name.as_deref().unwrap_or_default(),
+            cluster_namespace: cluster.map(|cluster| cluster.namespace.as_str()),
+            cluster: cluster.map(|cluster| cluster.name.as_str()).unwrap_or_default(),
+        })
+    }
+
+    /// Locks are rare, and a reconcile that finds nothing to do is cheap.
+    pub(in crate::openmcp) fn upsert_lock(&mut self, lock: AccessLock) -> Vec<ObjectName> {
+        if self.locks.upsert(lock) { self.all_requests() } else { Vec::new() }
+    }
+
+    pub(super) fn remove_lock(&mut self, name: &str) -> Vec<ObjectName> {
+        if self.locks.remove(name) { self.all_requests() } else { Vec::new() }
     }
 
     /// The Secret of a request, if it is its own.
@@ -157,7 +181,10 @@ impl keep::Index for Index {
     type Task = ObjectName;
 
     fn is_complete(&self) -> bool {
-        self.requests.is_listed() && self.clusters.is_listed() && self.secrets.is_listed()
+        self.requests.is_listed()
+            && self.clusters.is_listed()
+            && self.secrets.is_listed()
+            && self.locks.is_listed()
     }
 
     fn kept(&mut self, what: Followed) -> &mut dyn Progress {
@@ -165,6 +192,7 @@ impl keep::Index for Index {
             Followed::Requests => &mut self.requests,
             Followed::Clusters => &mut self.clusters,
             Followed::Secrets => &mut self.secrets,
+            Followed::Locks => self.locks.progress(),
         }
     }
 
@@ -181,6 +209,13 @@ impl keep::Index for Index {
             Followed::Secrets => {
                 let gone = self.secrets.missing();
                 gone.iter().flat_map(|name| self.forget_secret(name)).collect()
+            }
+            Followed::Locks => {
+                if self.locks.listed() {
+                    self.all_requests()
+                } else {
+                    Vec::new()
+                }
             }
         }
     }

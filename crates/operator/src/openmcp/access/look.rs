@@ -33,6 +33,8 @@ pub(super) struct Scene {
     /// Why its namespace may not refer to its Cluster.
     refusal: Option<String>,
     pub(super) target: Target,
+    /// Whether an AccessLock names it: once for a whole reconcile.
+    is_locked: bool,
     /// The way to the Shoot, where the target is one.
     pub(super) way: Option<Way>,
     pub(super) secret: Option<Issued>,
@@ -65,6 +67,7 @@ impl Scene {
             request: &self.request,
             refusal: self.refusal.as_deref(),
             target: &self.target,
+            is_locked: self.is_locked,
             secret: self.secret.as_ref(),
             inside: self.inside.as_ref(),
             is_issued: self.is_issued,
@@ -125,11 +128,11 @@ impl Inner {
     }
 
     fn gather(&self, name: &ObjectName) -> Option<Scene> {
-        let (request, cluster, secret) = {
+        let (request, cluster, secret, is_locked) = {
             let index = self.index();
             let request = index.request(name)?;
             let secret = index.secret_of(&request, &secret::name_of(name));
-            (request.clone(), index.cluster_of(&request), secret)
+            (request.clone(), index.cluster_of(&request), secret, index.is_locked(&request))
         };
         let (target, way) = self.target(&request, cluster.as_deref(), secret.is_some());
         Some(Scene {
@@ -138,6 +141,7 @@ impl Inner {
             request,
             refusal: None,
             target,
+            is_locked,
             way,
             secret,
             reached: None,

@@ -2,6 +2,7 @@
 
 use super::index::{Followed, Index};
 use crate::{
+    locks::LockStore,
     openmcp::{ObjectName, Parts, lanes::Lanes},
     runtime::{
         controller::{Controller, Leadership},
@@ -20,7 +21,7 @@ use allotment_core::openmcp::{
     names::label_value,
 };
 use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, core::DeserializeGuard};
+use kube::{Api, ResourceExt, core::DeserializeGuard};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard},
@@ -160,6 +161,7 @@ impl Controller for Operator {
             label::ENVIRONMENT,
             label_value(&settings.instance.environment),
         );
+        let locks = LockStore::source(platform, &settings.own_namespace);
         let add = |name| inner.add(name);
         let keeper = inner.cache.keeper(&add);
         tokio::join!(
@@ -176,6 +178,9 @@ impl Controller for Operator {
                 |index, secret| index.learn_secret(&secret),
                 |index, gone| index.lose_secret(&gone.metadata),
             ),
+            keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
+                index.remove_lock(&gone.name_any())
+            }),
         );
     }
 }
