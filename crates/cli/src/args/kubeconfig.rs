@@ -25,6 +25,20 @@ pub(crate) struct Selection {
     pub(crate) kubeconfig: Option<PathBuf>,
 }
 
+/// How access is locked.
+#[derive(Args, Debug)]
+pub(crate) struct LockArgs {
+    /// Lock it: NAMEs, --namespace, or --namespace with --cluster, which is the namespace of the Cluster
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) lock: bool,
+    /// Why, for the platform team; tenants do not see it
+    #[arg(long, value_name = "TEXT", requires = "lock")]
+    pub(crate) reason: Option<String>,
+    /// The namespace of the operators [default: as `allotment run` finds its own]
+    #[arg(long, value_name = "NAMESPACE", requires = "lock")]
+    pub(crate) operator_namespace: Option<String>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum KubeconfigCommand {
     /// List KubeconfigRequests: for which Cluster, until when, revoked or not
@@ -33,11 +47,15 @@ pub(crate) enum KubeconfigCommand {
         Examples:\n  \
         allotment kubeconfig list\n  \
         allotment kubeconfig list --cluster example-cluster\n  \
+        allotment kubeconfig list --refused\n  \
         allotment kubeconfig list -n team-a -o json | jq -r '.requests[] | select(.revoked | not) | .name'"
     )]
     List {
         #[command(flatten)]
         selection: Selection,
+        /// Only access that was granted and that the policies no longer allow: it is not renewed
+        #[arg(long)]
+        refused: bool,
         /// Print the answer in this format
         #[arg(long, short, value_enum)]
         output: Option<Format>,
@@ -46,16 +64,22 @@ pub(crate) enum KubeconfigCommand {
     ///
     /// Sets the annotation operator.kyma-project.io/revoke on all of them first, and then waits for the condition Revoked of
     /// each. The operator goes on after this command has given up. Setting the annotation to "false" grants anew.
+    ///
+    /// With --lock an AccessLock in the operator's namespace does it instead, which tenants cannot lift: nothing is granted while it
+    /// exists, and Clusters that it names have no administrators. Deleting it grants again what is still asked for.
     #[command(
         after_help = "Exit codes: 0 all are revoked, 1 some are not (yet), or it was not confirmed, 2 wrong usage.\n\n\
         Examples:\n  \
         allotment kubeconfig revoke example-cluster.compass-operator -n default\n  \
         allotment kubeconfig revoke --cluster example-cluster --yes\n  \
+        allotment kubeconfig revoke --lock -n team-a --cluster example-cluster --reason 'credentials leaked' --yes\n  \
         allotment kubeconfig revoke --all --yes --timeout 5m -o json | jq -r '.requests[] | select(.done | not) | .message'"
     )]
     Revoke {
         #[command(flatten)]
         selection: Selection,
+        #[command(flatten)]
+        lock: LockArgs,
         /// Yes, all of them; without a terminal needed for --all and for more than one
         #[arg(long)]
         yes: bool,

@@ -2,6 +2,7 @@
 //!
 //! A lock matches generously. One without a request covers whatever comes from its namespace, and whatever leads into a Cluster of it.
 
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// What an AccessLock names.
@@ -39,6 +40,19 @@ pub enum Subject<'a> {
 }
 
 impl Lock {
+    /// The name of an AccessLock that names the same: locking twice makes one.
+    pub fn object_name(&self) -> String {
+        let Self { namespace, cluster, request } = self;
+        let mut digest = Sha256::new();
+        for part in [Some(namespace), cluster.as_ref(), request.as_ref()] {
+            let part = part.map(String::as_str).unwrap_or_default();
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+        let hash: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        format!("{namespace}-{hash}")
+    }
+
     /// Whether it locks this.
     pub fn covers(&self, subject: &Subject<'_>) -> bool {
         let is_cluster = |name: &str| self.cluster.as_deref().is_none_or(|cluster| cluster == name);

@@ -5,12 +5,16 @@ use super::{
     desk::{Desk, code},
     platform::{Fault, delete, gone, patch, that, until},
 };
+use allotment_api::allotment::AccessLock;
 use allotment_testing::{Landscape, Outcome, Search, every_object, in_objects};
 use k8s_openapi::api::{
     core::v1::{ConfigMap, Namespace, ServiceAccount},
     rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
 };
-use kube::{Api, Client, ResourceExt, api::ListParams};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{ListParams, PostParams},
+};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -166,5 +170,41 @@ pub async fn a_token_is_in_its_secret_and_nowhere_else(landscape: Landscape) -> 
     for client in [desk.admin().await?, desk.platform.plot.landscape.garden.clone()] {
         assert_eq!(in_objects(&search, &every_object(&client).await?)?, [] as [&str; 0]);
     }
+    Ok(())
+}
+
+/// Also where the request is to be ignored.
+pub async fn a_lock_takes_access_back_and_its_end_grants_it_again(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("a", token(&desk)).await?;
+    desk.granted("a").await?;
+    let (holder, admin) = (desk.holder("a").await?, desk.admin().await?);
+    let spaces: Api<Namespace> = Api::all(holder);
+    assert_eq!(code(spaces.list(&ListParams::default()).await), 200);
+    let ignore =
+        |value: Value| json!({ "metadata": { "annotations": { "openmcp.cloud/operation": value } } });
+    desk.change("a", ignore(json!("ignore"))).await?;
+    let namespace = &desk.platform.plot.namespace;
+    let locks: Api<AccessLock> = Api::namespaced(desk.platform.client(), namespace);
+    let lock = json!({ "apiVersion": "allotment.dev/v1alpha1", "kind": "AccessLock",
+                       "metadata": { "name": "all" }, "spec": { "namespace": namespace } });
+    locks.create(&PostParams::default(), &serde_json::from_value(lock)?).await?;
+    gone(&desk.secrets(), "a.kubeconfig").await?;
+    assert_eq!(left(&desk, &admin, "a").await?, 0);
+    until("the token is refused", async || match code(spaces.list(&ListParams::default()).await) {
+        401 | 403 => Ok(()),
+        code => Err(code.to_string()),
+    })
+    .await?;
+    that(&desk.platform.access_requests(), "a", "is locked", |request| {
+        let conditions = request.status.as_ref().map(|status| status.common.conditions.as_slice());
+        conditions.unwrap_or_default().iter().any(|it| it.reason == "Locked")
+    })
+    .await?;
+    desk.change("a", ignore(Value::Null)).await?;
+    delete(&locks, "all").await?;
+    desk.granted("a").await?;
+    let spaces: Api<Namespace> = Api::all(desk.holder("a").await?);
+    assert_eq!(code(spaces.list(&ListParams::default()).await), 200);
     Ok(())
 }

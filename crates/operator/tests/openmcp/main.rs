@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         case!(access_ends::g4_a_request_ends_when_its_shoot_is_gone),
         case!(access_ends::a_request_whose_time_is_over_leaves_nothing_behind),
         case!(access_ends::a_token_is_in_its_secret_and_nowhere_else),
+        case!(access_ends::a_lock_takes_access_back_and_its_end_grants_it_again),
         case!(access_kills::whoever_is_killed_leaves_nothing_behind),
         case!(takeover::what_upstreams_provider_granted_is_gone_on_with),
         case!(takeover::what_upstreams_provider_granted_ends_with_its_request),

@@ -16,7 +16,7 @@ use kube::{
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
     config::Kubeconfig,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{process::Command, sync::atomic::Ordering, time::Duration};
 
 pub async fn a_kubeconfig_can_do_what_was_asked_for_and_nothing_else(landscape: Landscape) -> Outcome {
@@ -160,13 +160,25 @@ pub async fn policies_bound_what_can_be_had(landscape: Landscape) -> Outcome {
         "role": { "namespace": "default", "rules": [{ "apiGroups": ["*"], "resources": ["Secret"], "verbs": ["get", "create"] }] },
     });
     let request = desk.ask("seed", seed).await?;
-    desk.issued("seed").await?;
+    let issued = desk.issued("seed").await?;
     let message = desk.because("seed", "RulesEffective", "Mended").await?;
     assert!(message.contains("\"applications\"") && message.contains("\"secrets\""), "{message}");
-    // What is no longer allowed is taken back.
+    // Access that is no longer allowed ends with its tokens.
     let namespace = desk.play.stage.plot.namespace.clone();
     let most = json!({ "policies": [{ "namespaces": [namespace], "clusterRole": [], "role": [] }] });
     desk.operator.set_policy(policy(most, &namespace)?);
+    let message = desk.because("seed", "PolicyAllowed", "NoLongerAllowed").await?;
+    assert!(message.contains("not renewed"), "{message}");
+    let client = client_of(&issued).await?;
+    assert_eq!(code(&client).await, 403, "it is known, and has no rights on ConfigMaps");
+    // Past the moment when it would have been renewed.
+    desk.ahead.store(3000, Ordering::Relaxed);
+    desk.operator.look_into_all();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let status = desk.requests().get("seed").await?.status.unwrap();
+    assert_eq!((status.kubeconfig, status.phase), (issued.kubeconfig, Some(KubeconfigPhase::Issued)));
+    desk.ahead.store(3601, Ordering::Relaxed);
+    desk.operator.resync();
     desk.that("seed", "is denied", |request| {
         request.status.as_ref().is_some_and(|status| {
             status.phase == Some(KubeconfigPhase::Denied) && status.kubeconfig.is_none()
@@ -261,5 +273,66 @@ pub async fn what_is_missing_is_told(landscape: Landscape) -> Outcome {
     namespaces.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
     desk.issued("no-namespace").await?;
     namespaces.delete(&absent, &DeleteParams::default()).await?;
+    Ok(())
+}
+
+pub async fn roles_are_bound_to_namespaces(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    let namespace = desk.play.stage.plot.namespace.clone();
+    let role = |namespace: &str, resource: &str, verb: &str| {
+        json!({ "role": { "namespace": namespace, "createNamespace": true, "rules": [
+            { "apiGroups": [""], "resources": [resource], "verbs": [verb] },
+        ]}})
+    };
+    for (number, protected) in
+        ["kube-system", "kube-public", "kube-made-up", "allotment-access"].iter().enumerate()
+    {
+        let name = format!("protected-{number}");
+        desk.ask(&name, role(protected, "secrets", "get")).await?;
+        let message = desk.because(&name, "PolicyAllowed", "Denied").await?;
+        assert!(message.contains(&format!("spec.role.namespace: {protected}")), "{message}");
+    }
+    let made: Api<Namespace> = Api::all(desk.play.inside(&desk.shoot).await?);
+    assert!(made.get_opt("kube-made-up").await?.is_none());
+    let exec = json!({ "clusterRole": { "rules": [
+        { "apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create"] },
+    ]}});
+    desk.ask("exec", exec).await?;
+    let message = desk.because("exec", "PolicyAllowed", "Denied").await?;
+    assert!(message.contains("create pods/exec: a command in a system component's pod"), "{message}");
+    let team = format!("team-{namespace}");
+    desk.ask("own", role(&team, "pods/exec", "create")).await?;
+    desk.issued("own").await?;
+    // Only a name opens a namespace of the system.
+    let dangerous = |role_namespaces: &[&str]| {
+        json!({ "policies": [
+            { "namespaces": [namespace], "dangerous": true, "roleNamespaces": role_namespaces },
+        ]})
+    };
+    desk.operator.set_policy(policy(dangerous(&["*", "kube-*"]), &namespace)?);
+    desk.issued("exec").await?;
+    desk.because("protected-0", "PolicyAllowed", "Denied").await?;
+    desk.operator.set_policy(policy(dangerous(&["kube-system"]), &namespace)?);
+    desk.issued("protected-0").await?;
+    desk.because("protected-3", "PolicyAllowed", "Denied").await?;
+    desk.because("own", "PolicyAllowed", "NoLongerAllowed").await?;
+    Ok(())
+}
+
+pub async fn the_example_is_issued_as_it_is_written(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    let mut example: Value =
+        serde_saphyr::from_str(include_str!("../../../../examples/kubeconfig-request.yaml"))?;
+    // The namespace of its Role is there already, and its Cluster has another name here.
+    let inside = desk.play.inside(&desk.shoot).await?;
+    let team = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "compass-system" } });
+    match Api::<Namespace>::all(inside).create(&PostParams::default(), &serde_json::from_value(team)?).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => (),
+        created => drop(created?),
+    }
+    example["spec"]["cluster"] = json!("home");
+    desk.ask("seed", example["spec"].take()).await?;
+    desk.issued("seed").await?;
+    desk.because("seed", "PolicyAllowed", "Allowed").await?;
     Ok(())
 }

@@ -92,11 +92,16 @@ impl Play {
         Ok(self.clusters().patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await?)
     }
 
-    async fn annotate(&self, name: &str, key: &str, value: &str) -> Result<(), Fault> {
+    pub async fn annotate(&self, name: &str, key: &str, value: &str) -> Result<(), Fault> {
         self.patch(name, json!({ "metadata": { "annotations": { key: value } } })).await.map(drop)
     }
 
-    async fn that(&self, name: &str, what: &str, is: impl Fn(&Cluster) -> bool) -> Result<Cluster, Fault> {
+    pub async fn that(
+        &self,
+        name: &str,
+        what: &str,
+        is: impl Fn(&Cluster) -> bool,
+    ) -> Result<Cluster, Fault> {
         let api = self.clusters();
         until(&format!("Cluster {name} {what}"), async || {
             let cluster = api.get(name).await.map_err(|error| error.to_string())?;
@@ -234,7 +239,7 @@ fn policy(text: &str) -> Result<Policy, Fault> {
     Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()) })
 }
 
-fn condition(cluster: &Cluster, type_: &str) -> Option<(ConditionStatus, String, String)> {
+pub fn condition(cluster: &Cluster, type_: &str) -> Option<(ConditionStatus, String, String)> {
     let conditions = &cluster.status.as_ref()?.conditions;
     let found = conditions.iter().find(|condition| condition.type_ == type_)?;
     Some((found.status, found.reason.clone(), found.message.clone()))

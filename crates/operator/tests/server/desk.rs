@@ -103,6 +103,7 @@ impl Desk {
         let role = json!({ "metadata": { "name": name }, "rules": [
             { "apiGroups": ["operator.kyma-project.io"], "verbs": ["get", "list", "watch", "patch"],
               "resources": ["clusters", "kubeconfigrequests", "kubeconfigrequests/status"] },
+            { "apiGroups": ["allotment.dev"], "verbs": ["get", "list", "watch"], "resources": ["accesslocks"] },
             { "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"] },
         ]});
         Api::<ClusterRole>::all(admin.clone()).create(&once, &serde_json::from_value(role)?).await?;

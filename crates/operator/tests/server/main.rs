@@ -8,6 +8,7 @@ mod claims;
 mod clusters;
 mod desk;
 mod ledgers;
+mod locks;
 mod releases;
 mod rendering;
 mod revoking;
@@ -82,6 +83,11 @@ fn main() -> ExitCode {
         case!(access::a_changed_request_takes_the_old_rules_away),
         case!(access::rotated_credentials_of_a_shoot_make_a_new_kubeconfig),
         case!(access::what_is_missing_is_told),
+        case!(access::roles_are_bound_to_namespaces),
+        case!(access::the_example_is_issued_as_it_is_written),
+        case!(locks::a_lock_revokes_and_no_annotation_lifts_it),
+        case!(locks::a_lock_covers_what_it_names_and_nothing_else),
+        case!(locks::a_lock_takes_cluster_admin_back),
         case!(revoking::a_deleted_request_leaves_nothing_behind),
         case!(revoking::what_was_never_granted_is_revoked_at_once),
         case!(revoking::a_grant_is_taken_back_when_its_cluster_is_gone_and_its_shoot_is_not),

@@ -1,5 +1,6 @@
 //! `allotment kubeconfig`: who has access, and taking it away.
 
+mod lock;
 mod revoke;
 
 use super::{input::WRONG_USAGE, run::refuse};
@@ -22,11 +23,11 @@ use tokio::runtime::Runtime;
 pub(crate) fn run(command: KubeconfigCommand) -> Result<ExitCode> {
     Runtime::new().context("cannot start the runtime")?.block_on(async {
         match command {
-            KubeconfigCommand::List { selection, output } => match Scope::open(&selection).await {
-                Ok(scope) => list(&scope, output).await,
+            KubeconfigCommand::List { selection, refused, output } => match Scope::open(&selection).await {
+                Ok(scope) => list(&scope, refused, output).await,
                 Err(code) => Ok(code),
             },
-            KubeconfigCommand::Revoke { selection, yes, timeout, output } => {
+            KubeconfigCommand::Revoke { selection, lock, yes, timeout, output } => {
                 let Selection { names, namespace, cluster, all, .. } = &selection;
                 if names.is_empty() && namespace.is_none() && cluster.is_none() && !all {
                     output::complain(&anyhow!(
@@ -34,7 +35,14 @@ pub(crate) fn run(command: KubeconfigCommand) -> Result<ExitCode> {
                     ));
                     return Ok(ExitCode::from(WRONG_USAGE));
                 }
-                let order = revoke::Order { is_all: *all, yes, timeout, output };
+                let locks = match lock.lock.then(|| lock::locks(&selection, &lock)).transpose() {
+                    Ok(locks) => locks,
+                    Err(error) => {
+                        output::complain(&error);
+                        return Ok(ExitCode::from(WRONG_USAGE));
+                    }
+                };
+                let order = revoke::Order { is_all: *all, yes, timeout, output, locks };
                 match Scope::open(&selection).await {
                     Ok(scope) => revoke::run(&scope, &order).await,
                     Err(code) => Ok(code),
@@ -129,10 +137,11 @@ impl Row {
     }
 }
 
-async fn list(scope: &Scope, format: Option<Format>) -> Result<ExitCode> {
+async fn list(scope: &Scope, only_refused: bool, format: Option<Format>) -> Result<ExitCode> {
     let found = scope.read().await?;
     let missing = scope.missing(&found);
-    let rows: Vec<Row> = found.iter().map(Row::of).collect();
+    let is_listed = |request: &&KubeconfigRequest| !only_refused || is_refused(request);
+    let rows: Vec<Row> = found.iter().filter(is_listed).map(Row::of).collect();
     match format {
         Some(format) => output::print_value(&json!({ "requests": rows }), format)?,
         None if rows.is_empty() => output::note("there is none"),
@@ -151,7 +160,16 @@ async fn list(scope: &Scope, format: Option<Format>) -> Result<ExitCode> {
 
 /// Whether the grant is gone, and its tokens have been seen to be refused.
 fn is_revoked(request: &KubeconfigRequest) -> bool {
-    let conditions = request.status.iter().flat_map(|status| &status.conditions);
-    let mut revoked = conditions.filter(|condition| condition.type_ == KubeconfigCondition::Revoked.as_str());
-    revoked.any(|condition| condition.status == ConditionStatus::True)
+    says(request, KubeconfigCondition::Revoked, ConditionStatus::True)
+}
+
+/// Whether there is access that the policies no longer allow.
+fn is_refused(request: &KubeconfigRequest) -> bool {
+    let is_granted = request.status.as_ref().is_some_and(|status| !status.tokens.is_empty());
+    is_granted && says(request, KubeconfigCondition::PolicyAllowed, ConditionStatus::False)
+}
+
+fn says(request: &KubeconfigRequest, type_: KubeconfigCondition, status: ConditionStatus) -> bool {
+    let mut conditions = request.status.iter().flat_map(|status| &status.conditions);
+    conditions.any(|condition| condition.type_ == type_.as_str() && condition.status == status)
 }

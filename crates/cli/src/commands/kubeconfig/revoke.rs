@@ -1,11 +1,12 @@
-//! `allotment kubeconfig revoke`: all are marked first, since every second counts, and then waited for.
+//! `allotment kubeconfig revoke`: all are marked or locked first, since every second counts, and then waited for.
 
 use super::{
     super::{input::confirmed, show::counted},
-    Scope, is_revoked,
+    Scope, is_revoked, lock, says,
 };
 use crate::output::{self, Bar, Format, Paint};
 use allotment_api::{
+    condition::ConditionStatus,
     kyma::{KubeconfigCondition, KubeconfigRequest},
     names::annotation,
 };
@@ -38,6 +39,8 @@ pub(super) struct Order {
     pub(super) yes: bool,
     pub(super) timeout: Duration,
     pub(super) output: Option<Format>,
+    /// Locks that revoke, and not the annotation.
+    pub(super) locks: Option<lock::Order>,
 }
 
 /// What became of a request.
@@ -104,7 +107,12 @@ type Lines = BTreeMap<(String, String), Line>;
 pub(super) async fn run(scope: &Scope, order: &Order) -> Result<ExitCode> {
     let found = scope.read().await?;
     let mut lines: Lines = found.iter().map(line).collect();
-    if (order.is_all || lines.len() > 1) && !lines.is_empty() && !order.yes && !confirmed(&question(&lines))?
+    let is_wide =
+        order.is_all || lines.len() > 1 || order.locks.as_ref().is_some_and(|locks| locks.is_wide());
+    if is_wide
+        && (!lines.is_empty() || order.locks.is_some())
+        && !order.yes
+        && !confirmed(&question(&lines, order))?
     {
         return Ok(ExitCode::FAILURE);
     }
@@ -116,20 +124,30 @@ pub(super) async fn run(scope: &Scope, order: &Order) -> Result<ExitCode> {
     }
     drop(found);
     let mut told = Told { bar: Bar::new(lines.len()), is_for_people: order.output.is_none() };
-    mark(scope, &mut lines, &mut told).await?;
-    wait(scope, &mut lines, order.timeout, &mut told).await?;
+    match &order.locks {
+        Some(locks) => lock::write(scope, locks).await?,
+        None => mark(scope, &mut lines, &mut told).await?,
+    }
+    let stand = if order.locks.is_some() { stand_locked } else { stand };
+    wait(scope, &mut lines, order.timeout, stand, &mut told).await?;
     told.bar.clear();
+    if let (Some(locks), None) = (&order.locks, order.output) {
+        lock::report(locks);
+    }
     report(&lines, order.output)
 }
 
 /// What is asked before many are revoked.
-fn question(lines: &Lines) -> String {
+fn question(lines: &Lines, order: &Order) -> String {
     let mut names: Vec<String> =
         lines.keys().take(NAMED).map(|(namespace, name)| format!("{namespace}/{name}")).collect();
     if lines.len() > NAMED {
         names.push(format!("and {} more", lines.len() - NAMED));
     }
-    format!("revoke {}: {}?", counted(lines.len(), "kubeconfig"), names.join(", "))
+    let what =
+        order.locks.as_ref().map(|locks| format!("lock {}, and ", locks.describe())).unwrap_or_default();
+    let listed = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+    format!("{what}revoke {}{listed}?", counted(lines.len(), "kubeconfig"))
 }
 
 fn line(request: &KubeconfigRequest) -> ((String, String), Line) {
@@ -172,7 +190,13 @@ async fn mark(scope: &Scope, lines: &mut Lines, told: &mut Told) -> Result<()> {
 }
 
 /// Waits until all that could be marked are revoked, or none has been for too long.
-async fn wait(scope: &Scope, lines: &mut Lines, timeout: Duration, told: &mut Told) -> Result<()> {
+async fn wait(
+    scope: &Scope,
+    lines: &mut Lines,
+    timeout: Duration,
+    stand: Stand,
+    told: &mut Told,
+) -> Result<()> {
     let mut last_done = Instant::now();
     loop {
         let left = waiting(lines);
@@ -183,7 +207,7 @@ async fn wait(scope: &Scope, lines: &mut Lines, timeout: Duration, told: &mut To
         let began = Instant::now();
         match scope.read().await {
             Ok(found) => {
-                if learn(lines, &found, told)? {
+                if learn(lines, &found, stand, told)? {
                     last_done = Instant::now();
                 }
             }
@@ -205,7 +229,7 @@ async fn wait(scope: &Scope, lines: &mut Lines, timeout: Duration, told: &mut To
 }
 
 /// Whether any of those that are waited for is done.
-fn learn(lines: &mut Lines, found: &[KubeconfigRequest], told: &mut Told) -> Result<bool> {
+fn learn(lines: &mut Lines, found: &[KubeconfigRequest], stand: Stand, told: &mut Told) -> Result<bool> {
     let found: BTreeMap<(String, String), &KubeconfigRequest> = found
         .iter()
         .map(|request| ((request.namespace().unwrap_or_default(), request.name_any()), request))
@@ -221,6 +245,18 @@ fn learn(lines: &mut Lines, found: &[KubeconfigRequest], told: &mut Told) -> Res
         }
     }
     Ok(is_any_done)
+}
+
+/// How a request stands, and why.
+type Stand = fn(&KubeconfigRequest) -> (Outcome, String);
+
+/// How a request that a lock names stands, and why. That it has no token now means nothing before the operator knows of the lock.
+fn stand_locked(request: &KubeconfigRequest) -> (Outcome, String) {
+    if says(request, KubeconfigCondition::Locked, ConditionStatus::True) {
+        return stand(request);
+    }
+    let message = "no operator has seen the lock; `allotment run` in the namespace of the lock does";
+    (Outcome::Pending, message.to_owned())
 }
 
 /// How a request that carries the annotation stands, and why.
@@ -288,17 +324,22 @@ fn report(lines: &Lines, format: Option<Format>) -> Result<ExitCode> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, stand};
+    use super::{Outcome, stand, stand_locked};
+    use allotment_api::kyma::KubeconfigRequest;
     use serde_json::{Value, json};
 
     fn of(status: Value) -> (Outcome, String) {
+        stand(&request(status))
+    }
+
+    fn request(status: Value) -> KubeconfigRequest {
         let request = json!({
             "apiVersion": "operator.kyma-project.io/v1alpha1", "kind": "KubeconfigRequest",
             "metadata": { "name": "r", "namespace": "n" },
             "spec": { "cluster": "c" },
             "status": status,
         });
-        stand(&serde_json::from_value(request).unwrap())
+        serde_json::from_value(request).unwrap()
     }
 
     fn revoked(status: &str, reason: &str, message: &str) -> Value {
@@ -319,5 +360,22 @@ mod tests {
         assert!(outcome == Outcome::Pending && message.contains("no operator"), "{message}");
         assert_eq!(of(json!({ "tokens": [{ "secret": "s", "state": "Asked" }] })).0, Outcome::Pending);
         assert_eq!(of(json!({ "secretRef": { "name": "s" } })).0, Outcome::Pending);
+    }
+
+    #[test]
+    fn a_lock_counts_once_the_operator_knows_of_it() {
+        let of = |status: Value| stand_locked(&request(status)).0;
+        assert_eq!(of(json!({})), Outcome::Pending);
+        let locked = json!({ "type": "Locked", "status": "True", "reason": "Locked", "message": "m",
+                             "lastTransitionTime": "2026-01-01T00:00:00Z" });
+        assert_eq!(of(json!({ "conditions": [locked] })), Outcome::NothingGranted);
+        let mut conditions = revoked("True", "Revoked", "gone");
+        assert_eq!(
+            of(json!({ "conditions": conditions })),
+            Outcome::Pending,
+            "revoked before, and not locked yet"
+        );
+        conditions.as_array_mut().unwrap().push(locked);
+        assert_eq!(of(json!({ "conditions": conditions })), Outcome::Revoked);
     }
 }
