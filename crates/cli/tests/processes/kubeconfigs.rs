@@ -1,10 +1,13 @@
 //! Kubeconfigs that a process hands out, and `allotment kubeconfig`, which takes them away.
 
 use super::world::{Ran, TENANTS, World, until};
-use allotment_api::kyma::{ClusterPhase, KubeconfigPhase, KubeconfigRequest};
+use allotment_api::{
+    allotment::AccessLock,
+    kyma::{ClusterPhase, KubeconfigPhase, KubeconfigRequest},
+};
 use kube::{
-    Api,
-    api::{Patch, PatchParams, PostParams},
+    Api, ResourceExt,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 
@@ -116,8 +119,9 @@ async fn what_was_handed_out_is_listed_and_revoked() {
     let listed = world.kubeconfig(&["list", "b", "-n", TENANTS, "-o", "json"]).await.json();
     assert_eq!(listed["requests"][0]["revoked"], true, "{listed}");
 
+    locked_until_the_lock_is_gone(&world).await;
+
     // Without an operator nothing is said to be revoked.
-    world.annotate("a", "revoke", "false").await;
     world.kubeconfig_in("a", KubeconfigPhase::Issued).await;
     let log = process.log();
     assert!(process.stop().await.success(), "{log}");
@@ -128,4 +132,40 @@ async fn what_was_handed_out_is_listed_and_revoked() {
         "{}",
         late.stdout
     );
+}
+
+/// Locks a Cluster whose request `a` is revoked, and unlocks it.
+async fn locked_until_the_lock_is_gone(world: &World) {
+    world.annotate("a", "revoke", "false").await;
+    world.kubeconfig_in("a", KubeconfigPhase::Issued).await;
+    for wrong in [
+        &["revoke", "--lock", "--cluster", "c"][..],
+        &["revoke", "--lock", "--all"],
+        &["revoke", "--reason", "r", "a"],
+    ] {
+        assert_eq!(world.kubeconfig(wrong).await.code, 2, "{wrong:?}");
+    }
+    let order = ["revoke", "--lock", "-n", TENANTS, "--cluster", "c"];
+    let unsure = world.kubeconfig(&order).await;
+    assert!(unsure.code == 1 && unsure.stderr.contains("without --yes"), "{}", unsure.stderr);
+    let locked = world.kubeconfig(&[&order[..], &["--reason", "a secret", "--yes"]].concat()).await;
+    assert_eq!(locked.code, 0, "{}{}", locked.stdout, locked.stderr);
+    let locks: Api<AccessLock> = Api::namespaced(world.control_plane(), "default");
+    let lock = locks.list(&Default::default()).await.unwrap().items.remove(0);
+    let name = lock.name_any();
+    assert!(
+        locked.stderr.contains(&format!("kubectl delete accesslock -n default {name}")),
+        "{}",
+        locked.stderr
+    );
+    assert_eq!((lock.spec.cluster.as_deref(), lock.spec.reason.as_deref()), (Some("c"), Some("a secret")));
+    world.annotate("a", "revoke", "true").await;
+    world.annotate("a", "revoke", "false").await;
+    world.kubeconfig_in("a", KubeconfigPhase::Revoked).await;
+    let again = world.kubeconfig(&[&order[..], &["--yes", "-o", "json"]].concat()).await;
+    assert_eq!((again.code, locks.list(&Default::default()).await.unwrap().items.len()), (0, 1));
+    locks.delete(&name, &DeleteParams::default()).await.unwrap();
+    world.kubeconfig_in("a", KubeconfigPhase::Issued).await;
+    let refused = world.kubeconfig(&["list", "--refused", "-o", "json"]).await.json();
+    assert_eq!(refused["requests"], json!([]), "what was never granted is not listed");
 }

@@ -173,3 +173,25 @@ fn says(request: &KubeconfigRequest, type_: KubeconfigCondition, status: Conditi
     let mut conditions = request.status.iter().flat_map(|status| &status.conditions);
     conditions.any(|condition| condition.type_ == type_.as_str() && condition.status == status)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_refused;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn access_is_refused_where_it_is_granted_and_not_allowed() {
+        let is_refused = |tokens: Value, allowed: &str| {
+            is_refused(&serde_json::from_value(json!({
+                "apiVersion": "operator.kyma-project.io/v1alpha1", "kind": "KubeconfigRequest",
+                "metadata": { "name": "r", "namespace": "n" },
+                "spec": { "cluster": "c" },
+                "status": { "tokens": tokens, "conditions": [{ "type": "PolicyAllowed", "status": allowed, "reason": "r",
+                            "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z" }] },
+            })).unwrap())
+        };
+        let token = json!([{ "secret": "s", "state": "Published" }]);
+        assert!(is_refused(token.clone(), "False"));
+        assert!(!is_refused(token, "True") && !is_refused(json!([]), "False"));
+    }
+}
