@@ -61,7 +61,8 @@ impl LockStore {
     /// A list has ended: locks that it did not name are gone. Returns whether something is locked otherwise now.
     pub(crate) fn listed(&mut self) -> bool {
         let gone = self.kept.missing();
-        gone.iter().fold(false, |is_changed, name| self.remove(name) || is_changed)
+        // All of them: the first that was a lock does not end it.
+        gone.iter().filter(|name| self.remove(name)).count() > 0
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) fn report(view: &View<'_>, decision: &mut Decision) {
 /// Whether anything has to be done: somebody may have it, or the lock is new.
 fn is_needed(view: &View<'_>, status: &ClusterStatus) -> bool {
     let said = condition::find(&status.conditions, condition_type());
-    let is_new = !said.is_some_and(|said| said.reason == REASON);
+    let is_new = said.is_none_or(|said| said.reason != REASON);
     is_given(status) || is_new && !view.cluster.spec.administrators.is_empty()
 }
 
