@@ -5,6 +5,7 @@ use crate::runtime::{
     call::{CallError, call},
     clock::Clock,
 };
+use crate::tenancy::NamespaceRoles;
 use allotment_api::{
     gardener::{CloudProfile, CloudProfileSpec, CredentialsBinding, NamespacedCloudProfile, Shoot},
     kyma::{Cluster, Provider, SubscriptionRequest},
@@ -63,6 +64,8 @@ pub struct Found {
     pub shoot: Option<Shoot>,
     whole_shoot: Value,
     profile: Option<Arc<CloudProfileSpec>>,
+    /// What its namespace may ask for.
+    role: NamespaceRole,
 }
 
 /// What a configuration would do to a Cluster.
@@ -122,7 +125,9 @@ impl Inspector {
         // What a server says of a Shoot can be read by the narrow type, or is as good as none to us.
         let shoot = serde_json::from_value(whole_shoot.clone()).ok().flatten();
         let profile = self.profile_of(&cluster).await?;
-        Ok(Found { cluster, request, shoot, whole_shoot, profile })
+        let roles = NamespaceRoles::new(self.control_plane.clone(), Arc::new(self.tenancy.clone()));
+        let role = roles.role_now(&namespace).await?;
+        Ok(Found { cluster, request, shoot, whole_shoot, profile, role })
     }
 
     /// What the operator would do next, with this configuration, if it is not this Cluster's turn in a rollout.
@@ -130,7 +135,7 @@ impl Inspector {
         let standing = super::look::written_standing(&found.cluster);
         flow::decide(&View {
             cluster: &found.cluster,
-            role: &self.role_of(&found.cluster),
+            role: &found.role,
             clusters: &self.clusters,
             profile: found.profile.as_deref(),
             request: found.request.as_ref(),
@@ -181,7 +186,7 @@ impl Inspector {
         let nothing = CloudProfileSpec::default();
         let rendered = render(&Input {
             cluster: &found.cluster,
-            role: &self.role_of(&found.cluster),
+            role: &found.role,
             clusters: &self.clusters,
             profile: found.profile.as_deref().unwrap_or(&nothing),
             live: Some(shoot),
@@ -282,11 +287,6 @@ impl Inspector {
         let found = found.map(Arc::new);
         self.profiles.lock().unwrap_or_else(PoisonError::into_inner).insert(provider, found.clone());
         Ok(found)
-    }
-
-    /// What the namespace of a Cluster may do.
-    fn role_of(&self, cluster: &Cluster) -> NamespaceRole {
-        self.tenancy.role_of(&cluster.namespace().unwrap_or_default(), None)
     }
 
     fn shoots(&self) -> Api<DynamicObject> {

@@ -68,7 +68,8 @@ pub(super) enum Next {
 
 impl Inner {
     pub(super) async fn look_at_cluster(&self, name: &ClusterName) -> Result<Outcome, Trouble> {
-        let Some(mut scene) = self.gather(name) else {
+        let role = self.roles.role_now(&name.namespace).await?;
+        let Some(mut scene) = self.gather(name, role) else {
             self.forget(name);
             return Ok(Outcome::Done);
         };
@@ -89,7 +90,7 @@ impl Inner {
     }
 
     /// What the caches know.
-    fn gather(&self, name: &ClusterName) -> Option<Scene> {
+    fn gather(&self, name: &ClusterName, role: NamespaceRole) -> Option<Scene> {
         let (index, clusters) = (self.index(), self.clusters());
         let mut cluster = index.cluster(name)?;
         let shoot_name = shoot_name(&cluster, &self.settings.project).ok();
@@ -110,7 +111,7 @@ impl Inner {
             is_locked: index.is_locked(name),
             has_turn: self.rollout().has_turn(name, Instant::now()),
             profile: index.profile_for(&cluster, &clusters),
-            role: self.role_of(&name.namespace),
+            role,
             clusters,
             cluster,
         };

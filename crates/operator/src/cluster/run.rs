@@ -20,6 +20,7 @@ use crate::{
         work::work,
     },
     target::Targets,
+    tenancy::NamespaceRoles,
 };
 use allotment_api::{
     gardener::{CloudProfile, NamespacedCloudProfile, Shoot},
@@ -28,7 +29,7 @@ use allotment_api::{
 };
 use allotment_core::{
     cluster::{Clusters, flow::Standing},
-    tenancy::{NamespaceRole, Tenancy},
+    tenancy::Tenancy,
 };
 use futures::future::pending;
 use k8s_openapi::api::core::v1::Secret;
@@ -101,6 +102,7 @@ pub(crate) struct Inner {
     pub(super) targets: Targets,
     pub(super) settings: Settings,
     policy: RwLock<Policy>,
+    pub(super) roles: NamespaceRoles,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,
@@ -130,6 +132,7 @@ impl Operator {
         let recorder =
             Recorder::new(control_plane.clone(), "allotment.dev/cluster", &settings.identity, clock.clone());
         let follows_namespaced = policy.clusters.follows_namespaced_profiles();
+        let roles = NamespaceRoles::new(control_plane.clone(), policy.tenancy.clone());
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
@@ -137,6 +140,7 @@ impl Operator {
             garden,
             targets,
             settings,
+            roles,
             policy: RwLock::new(policy),
             clock,
             recorder,
@@ -153,13 +157,14 @@ impl Operator {
 
     /// Takes a new configuration. Every Cluster is looked at; what has to change is rolled out at the pace it says.
     pub fn set_policy(&self, policy: Policy) {
+        self.0.roles.set(policy.tenancy.clone());
         *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
         self.resync();
     }
 
     /// Whether everything that is followed has been listed once.
     pub fn is_complete(&self) -> bool {
-        self.0.cache.is_complete()
+        self.0.cache.is_complete() && self.0.roles.is_listed()
     }
 
     /// Reads off how many Clusters there are in each phase, for who asks next for the metrics.
@@ -188,6 +193,7 @@ impl Controller for Operator {
     async fn serve(&self) {
         let inner = &self.0;
         inner.cache.until_complete().await;
+        inner.roles.until_listed().await;
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.queue.clear();
         inner.enqueue_all();
@@ -242,6 +248,7 @@ impl Controller for Operator {
             keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
                 index.remove_lock(&gone.name_any())
             }),
+            inner.roles.watch(|namespace| inner.enqueue_clusters_in(namespace)),
             Box::pin(inner.follow_namespaced_profiles(&keeper)),
             // Only their metadata, in the namespaces where Clusters point at some, and nowhere else: that is all that we may see.
             Box::pin(inner.cache.follow_each(Index::secret_namespaces, |it| inner.follow_secrets_in(it))),
@@ -254,9 +261,12 @@ impl Inner {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clusters.clone()
     }
 
-    /// What a namespace may do.
-    pub(super) fn role_of(&self, namespace: &str) -> NamespaceRole {
-        self.policy.read().unwrap_or_else(PoisonError::into_inner).tenancy.role_of(namespace, None)
+    fn enqueue_clusters_in(&self, namespace: &str) {
+        for task in self.index().all_clusters() {
+            if matches!(&task, Task::Cluster(name) if name.namespace == namespace) {
+                self.queue.add(task);
+            }
+        }
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {

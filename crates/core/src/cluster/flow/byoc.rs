@@ -5,6 +5,7 @@ use super::{
     draft::Draft,
     is_held,
     living::{administrate, rest},
+    tenant,
 };
 use allotment_api::kyma::{ClusterCondition, ClusterPhase};
 use jiff::SignedDuration;
@@ -34,6 +35,11 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     let mut draft = Draft::new(view);
     if !is_held(view.cluster) {
         return rest(draft).step(Step::Hold);
+    }
+    let was_ready = draft.status.phase == Some(ClusterPhase::Ready);
+    if let (Err(denial), false) = (tenant::judge(view), was_ready) {
+        draft.not_yet(ClusterPhase::Failed, denial.reason, denial.message);
+        return rest(draft);
     }
     let standing = match view.standing {
         Looked::NotYet | Looked::Due => return rest(draft).step(Step::Check),

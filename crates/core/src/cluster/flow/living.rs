@@ -5,7 +5,7 @@ use super::{
     draft::Draft,
     is_held, is_marked, reading,
     reading::Stage,
-    retry,
+    retry, tenant,
     whose::{Whose, is_settled, whose},
 };
 use crate::{
@@ -90,6 +90,10 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
         return rest(draft);
     }
     let Some(request) = view.request else {
+        if let Err(denial) = tenant::judge(view) {
+            draft.not_yet(ClusterPhase::Failed, denial.reason, denial.message);
+            return rest(draft);
+        }
         draft.not_yet(ClusterPhase::Pending, "Pending", "an account is asked for");
         return rest(draft).step(Step::Ask(Box::new(ask::request(view.cluster, infrastructure))));
     };
@@ -270,6 +274,9 @@ pub(super) fn administrate(view: &View<'_>, mut draft: Draft) -> Decision {
     let mut wanted = view.cluster.spec.administrators.clone();
     wanted.sort_unstable();
     wanted.dedup();
+    if tenant::judge(view).is_err() {
+        wanted.retain(|user| draft.status.administrators.contains(user));
+    }
     // What was begun, and not seen to its end, may have left something inside.
     let is_open = draft.says(ClusterCondition::AdministratorsApplied)
         && !draft.holds(ClusterCondition::AdministratorsApplied);

@@ -9,6 +9,7 @@
 //! | `locked` | what an AccessLock does to its administrators |
 //! | `ask` | the SubscriptionRequest of a Cluster |
 //! | `whose` | whose Shoot it is that has our name |
+//! | `tenant` | whether its namespace has the tenant that it names |
 //! | `reading`, `retry` | what a Shoot tells |
 //! | `draft`, `news`, `outlook` | what the status says, what of it is worth an Event, and what has to happen next |
 
@@ -22,6 +23,7 @@ mod news;
 mod outlook;
 pub(crate) mod reading;
 pub(crate) mod retry;
+mod tenant;
 #[cfg(test)]
 mod tests;
 mod whose;
@@ -179,6 +181,7 @@ pub fn decide(view: &View<'_>) -> Decision {
         draft::note_pause(view, &mut decision.status);
     }
     locked::report(view, &mut decision);
+    tenant::report(view, &mut decision.status);
     decision
 }
 

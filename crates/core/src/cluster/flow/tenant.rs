@@ -1,0 +1,34 @@
+//! Whether the namespace of a Cluster has the tenant that the Cluster names. Judged when something new is asked for: an account,
+//! the use of a cluster that the tenant brings, a further administrator. What is there stays.
+
+use super::View;
+use crate::{
+    condition,
+    pool::Denial,
+    tenancy::{self, Claim, Judged, TENANT_ALLOWED},
+};
+use allotment_api::{kyma::ClusterStatus, names::tenant};
+
+pub(super) fn judge(view: &View<'_>) -> Result<Judged, Denial> {
+    let (metadata, spec) = (&view.cluster.metadata, &view.cluster.spec);
+    let labels = metadata.labels.as_ref();
+    let claim = Claim {
+        selector: spec.infrastructure.as_ref().map(|it| it.subscription_selector.as_str()),
+        label: labels.and_then(|labels| labels.get(tenant::GLOBAL_ACCOUNT_ID)).map(String::as_str),
+    };
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    match tenancy::judge(view.role, namespace, &claim) {
+        // A cluster that the tenant brings takes no account, so it need not say which tenant of the namespace it is for.
+        Err(denial) if denial.reason == "TenantMissing" && spec.byoc.is_some() => {
+            Ok(Judged { tenant: None, note: None })
+        }
+        judged => judged,
+    }
+}
+
+/// Reports what was judged, also on a Cluster that loses nothing by it.
+pub(super) fn report(view: &View<'_>, status: &mut ClusterStatus) {
+    let verdict = tenancy::verdict(&judge(view));
+    let generation = view.cluster.metadata.generation;
+    condition::set_or_remove(&mut status.conditions, TENANT_ALLOWED, verdict, generation, view.now);
+}
