@@ -100,7 +100,7 @@ fn objects() -> Vec<Case> {
             "policy_kind::is_shown_in_a_table",
             [
                 create(POLICIES, spec(json!({ "paramKind": { "apiVersion": "{group}/v1", "kind": "Widget" } }))),
-                get(one.clone()).accept("application/json;as=Table;v=v1;g=meta.k8s.io").ignore("/body/rows/0/cells/3"),
+                get(one).accept("application/json;as=Table;v=v1;g=meta.k8s.io").ignore("/body/rows/0/cells/3"),
                 create(BINDINGS, with(binding(json!(["Audit"])), json!({ "spec": { "paramRef": { "name": "p", "namespace": "n", "parameterNotFoundAction": "Allow" } } }))),
                 create(BINDINGS, with(binding(json!(["Audit"])), json!({ "metadata": { "name": "{ns}-2" }, "spec": { "paramRef": { "selector": { "matchLabels": { "a": "b" } }, "parameterNotFoundAction": "Allow" } } }))),
                 create(BINDINGS, with(binding(json!(["Audit"])), json!({ "metadata": { "name": "{ns}-3" } }))),
