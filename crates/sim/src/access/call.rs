@@ -16,6 +16,8 @@ pub(crate) fn reading(plural: &str, name: &str, query: &str) -> &'static str {
         ("shoots", true) if watch => "watch rotations",
         ("shoots", true) => "list rotations",
         ("shoots", false) => "read target",
+        ("accesslocks", _) if watch => "watch access locks",
+        ("accesslocks", _) => "list access locks",
         ("secrets", _) => "look for tokens",
         _ if watch => "watch other things",
         _ => "look for parts",

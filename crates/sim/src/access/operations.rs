@@ -2,7 +2,7 @@
 
 use crate::stage::coverage::{ANY, Operation, Sort, operation};
 
-pub(crate) const OPERATIONS: [Operation; 25] = [
+pub(crate) const OPERATIONS: [Operation; 27] = [
     operation("hold access", Sort::Write, ANY),
     operation("access status", Sort::Write, &["Pending", "Issued", "Revoked"]),
     operation("make namespace", Sort::Write, ANY),
@@ -25,7 +25,9 @@ pub(crate) const OPERATIONS: [Operation; 25] = [
     operation("list accesses", Sort::List, ANY),
     operation("list targets", Sort::List, ANY),
     operation("list rotations", Sort::List, ANY),
+    operation("list access locks", Sort::List, ANY),
     operation("watch accesses", Sort::Watch, ANY),
     operation("watch targets", Sort::Watch, ANY),
     operation("watch rotations", Sort::Watch, ANY),
+    operation("watch access locks", Sort::Watch, ANY),
 ];

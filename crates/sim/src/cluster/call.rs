@@ -23,6 +23,8 @@ pub(crate) fn reading(plural: &str, name: &str, query: &str) -> &'static str {
         ("cloudprofiles", _) if watch => "watch profiles",
         ("cloudprofiles", _) => "list profiles",
         ("credentialsbindings", _) => "read account",
+        ("accesslocks", _) if watch => "watch cluster locks",
+        ("accesslocks", _) => "list cluster locks",
         ("configmaps", _) => "look for maps",
         ("clusterrolebindings", true) => "look for grants",
         ("clusterrolebindings", false) => "read grant",

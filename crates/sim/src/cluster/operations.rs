@@ -5,7 +5,7 @@ use crate::stage::coverage::{ANY, Operation, Sort, operation};
 /// How far Gardener is with the Shoot.
 const STAGE: &[&str] = &["working", "done", "given up"];
 
-pub(crate) const OPERATIONS: [Operation; 36] = [
+pub(crate) const OPERATIONS: [Operation; 38] = [
     operation("hold", Sort::Write, ANY),
     operation("ask", Sort::Write, ANY),
     operation("map", Sort::Write, ANY),
@@ -45,8 +45,10 @@ pub(crate) const OPERATIONS: [Operation; 36] = [
     operation("list own requests", Sort::List, ANY),
     operation("list own shoots", Sort::List, ANY),
     operation("list profiles", Sort::List, ANY),
+    operation("list cluster locks", Sort::List, ANY),
     operation("watch clusters", Sort::Watch, ANY),
     operation("watch own requests", Sort::Watch, ANY),
     operation("watch own shoots", Sort::Watch, ANY),
+    operation("watch cluster locks", Sort::Watch, ANY),
     operation("watch profiles", Sort::Watch, ANY),
 ];

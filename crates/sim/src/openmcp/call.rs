@@ -44,6 +44,8 @@ pub(crate) fn reading(side: Side, plural: &str, name: &str, query: &str) -> &'st
         ("shoots", false) => "read plot",
         ("cloudprofiles", _) if watch => "watch clouds",
         ("cloudprofiles", _) => "list clouds",
+        ("accesslocks", _) if watch => "watch entry locks",
+        ("accesslocks", _) => "list entry locks",
         ("projects", _) => "read project",
         _ if watch => "watch foreign things",
         _ => "list foreign things",

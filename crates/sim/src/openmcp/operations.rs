@@ -10,7 +10,7 @@ const REQUEST: &[&str] = &["Pending", "Granted", "Denied"];
 
 const READY: &[&str] = &["Ready", "other"];
 
-pub(crate) const OPERATIONS: [Operation; 73] = [
+pub(crate) const OPERATIONS: [Operation; 75] = [
     operation("hold landscape", Sort::Write, ANY),
     operation("landscape status", Sort::Write, READY),
     operation("unmark landscape", Sort::Write, ANY),
@@ -70,6 +70,7 @@ pub(crate) const OPERATIONS: [Operation; 73] = [
     operation("list entries", Sort::List, ANY),
     operation("list bookings", Sort::List, ANY),
     operation("list secrets", Sort::List, ANY),
+    operation("list entry locks", Sort::List, ANY),
     operation("list plots", Sort::List, ANY),
     operation("list clouds", Sort::List, ANY),
     operation("watch landscapes", Sort::Watch, ANY),
@@ -80,6 +81,7 @@ pub(crate) const OPERATIONS: [Operation; 73] = [
     operation("watch entries", Sort::Watch, ANY),
     operation("watch bookings", Sort::Watch, ANY),
     operation("watch secrets", Sort::Watch, ANY),
+    operation("watch entry locks", Sort::Watch, ANY),
     operation("watch plots", Sort::Watch, ANY),
     operation("watch clouds", Sort::Watch, ANY),
     operation("list foreign things", Sort::Unplayed("there is nothing else to list"), ANY),

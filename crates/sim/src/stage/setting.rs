@@ -36,7 +36,7 @@ impl World {
         let is_ours = |crd: &Value| {
             let plural = crd["spec"]["names"]["plural"].as_str();
             plural == Some("subscriptionrequests")
-                || plural == Some("accesslocks")
+                || (self.options.clusters + self.options.accesses > 0 && plural == Some("accesslocks"))
                 || (self.options.clusters > 0 && is_cluster(crd))
                 || (self.options.accesses > 0 && plural == Some("kubeconfigrequests"))
         };
