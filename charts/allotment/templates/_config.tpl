@@ -55,7 +55,7 @@ byoc:
 {{- define "allotment.systemNamespaces" -}}
 {{- $named := list }}
 {{- range .Values.access.policies }}{{ if .dangerous }}{{ $named = concat $named (default (list) .roleNamespaces) }}{{ end }}{{ end }}
-{{- join "," $named -}}
+{{- toJson $named -}}
 {{- end -}}
 
 {{/*

@@ -2,9 +2,11 @@
 //! what an annotation on a tenant's object cannot.
 
 mod access_lock;
+mod admission_parameters;
 mod shoot_adoption;
 
 pub use access_lock::*;
+pub use admission_parameters::*;
 pub use shoot_adoption::*;
 
 use crate::schema;
@@ -16,5 +18,5 @@ pub const GROUP: &str = "allotment.dev";
 
 /// Their definitions.
 pub fn crds() -> impl Iterator<Item = CustomResourceDefinition> {
-    [AccessLock::crd(), ShootAdoption::crd()].into_iter().map(schema::tidy)
+    [AccessLock::crd(), AdmissionParameters::crd(), ShootAdoption::crd()].into_iter().map(schema::tidy)
 }

@@ -81,6 +81,16 @@ pub struct Asked<'a> {
 }
 
 impl Access {
+    /// Namespaces of the system that a dangerous policy names: Roles in others of them are refused at admission already.
+    pub fn system_namespaces(&self) -> Vec<String> {
+        let dangerous = self.policies.iter().filter(|policy| policy.dangerous);
+        let mut named: Vec<String> =
+            dangerous.flat_map(|policy| policy.role_namespaces.iter().flatten().cloned()).collect();
+        named.sort_unstable();
+        named.dedup();
+        named
+    }
+
     /// Why this may not be asked for, if it may not. Names the field and the rule.
     pub fn refusal(&self, asking: &Asking<'_>, asked: &Asked<'_>) -> Option<String> {
         let default = [Policy { namespaces: vec![ALL.to_owned()], ..Policy::default() }];

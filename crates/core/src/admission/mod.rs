@@ -2,8 +2,8 @@
 //! convenience and a second fence, never the only one.
 
 use crate::tenancy::{Mode, Tenancy};
+use allotment_api::allotment::{AdmissionParameters, AdmissionParametersSpec};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// The policies, as the chart has them, too. `NAME` and `NAMESPACE` stand for the release.
 pub const POLICIES: &str = include_str!("policies.yaml");
@@ -43,59 +43,46 @@ impl Release<'_> {
                 "policyName": policy["metadata"]["name"],
                 "validationActions": ["Deny"],
                 "paramRef": {
-                    "name": self.parameter_name(), "namespace": self.namespace, "parameterNotFoundAction": "Deny",
+                    "name": self.name, "namespace": self.namespace, "parameterNotFoundAction": "Deny",
                 },
             },
         })
     }
 
-    fn parameter_name(&self) -> String {
-        format!("{}-admission", self.name)
-    }
-
     /// The parameter of the policies.
-    pub fn parameter(&self, parameter: &Parameter<'_>) -> Value {
-        json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": { "name": self.parameter_name(), "namespace": self.namespace },
-            "data": parameter.data(),
-        })
+    pub fn parameter(&self, spec: AdmissionParametersSpec) -> AdmissionParameters {
+        let mut parameter = AdmissionParameters::new(self.name, spec);
+        parameter.metadata.namespace = Some(self.namespace.to_owned());
+        parameter
     }
 }
 
-/// What policies have to know of the configuration.
-#[derive(Clone, Copy, Debug)]
-pub struct Parameter<'a> {
-    /// The user that the operators are.
-    pub operator: &'a str,
-    /// Which tenants a namespace may name.
-    pub tenancy: &'a Tenancy,
-    /// `clusters.defaults.deletionProtection`.
-    pub deletion_protection: bool,
-    /// Namespaces inside clusters that are the system's, and that a dangerous policy names.
-    pub system_namespaces: &'a [String],
-}
+/// The controllers of a cluster that delete what belongs to a deleted namespace or owner, with and without ServiceAccounts of
+/// their own.
+pub const CONTROLLERS: [&str; 3] = [
+    "system:serviceaccount:kube-system:namespace-controller",
+    "system:serviceaccount:kube-system:generic-garbage-collector",
+    "system:kube-controller-manager",
+];
 
-impl Parameter<'_> {
-    /// As the policies read it: CEL has no JSON.
-    fn data(&self) -> BTreeMap<String, String> {
-        let Self { operator, tenancy, deletion_protection, system_namespaces } = self;
-        let mut data = BTreeMap::from([
-            ("operator".to_owned(), (*operator).to_owned()),
-            ("platform".to_owned(), tenancy.platform.join(",")),
-            ("label".to_owned(), tenancy.namespace_label.clone().unwrap_or_default()),
-            ("deletionProtection".to_owned(), deletion_protection.to_string()),
-            ("systemNamespaces".to_owned(), system_namespaces.join(",")),
-        ]);
-        let tenants = tenancy.namespaces.iter();
-        data.extend(tenants.map(|(namespace, tenants)| (format!("tenants.{namespace}"), tenants.join(","))));
-        data
+/// The parameter for a configuration. `operator` is the user that the operators are.
+pub fn parameters(operator: &str, tenancy: &Tenancy, deletion_protection: bool) -> AdmissionParametersSpec {
+    let Tenancy { mode: _, namespace_label, namespaces, platform } = tenancy.clone();
+    AdmissionParametersSpec {
+        operator: operator.to_owned(),
+        controllers: CONTROLLERS.map(str::to_owned).to_vec(),
+        platform,
+        namespace_label: namespace_label.unwrap_or_default(),
+        namespaces,
+        deletion_protection,
+        system_namespaces: Vec::new(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn every_policy_has_a_binding_and_takes_the_parameter() {
@@ -107,18 +94,16 @@ mod tests {
         for (policy, binding) in policies.iter().zip(bindings) {
             assert_eq!(binding["spec"]["policyName"], policy["metadata"]["name"]);
             assert_eq!(policy["spec"]["failurePolicy"], "Fail");
-            assert_eq!(policy["spec"]["paramKind"]["kind"], "ConfigMap");
+            assert_eq!(policy["spec"]["paramKind"]["kind"], "AdmissionParameters");
             assert!(policy["metadata"]["name"].as_str().unwrap().starts_with("a.b."));
         }
         let tenancy = Tenancy {
             namespaces: BTreeMap::from([("team-a".to_owned(), vec!["t".to_owned(), "u".to_owned()])]),
             ..Tenancy::default()
         };
-        let parameter =
-            Parameter { operator: "o", tenancy: &tenancy, deletion_protection: true, system_namespaces: &[] };
-        let parameter = release.parameter(&parameter);
-        assert_eq!(parameter["metadata"], json!({ "name": "a.b-admission", "namespace": "c" }));
-        assert_eq!(parameter["data"]["tenants.team-a"], "t,u");
-        assert_eq!(parameter["data"]["deletionProtection"], "true");
+        let parameter = json!(release.parameter(parameters("o", &tenancy, true)));
+        assert_eq!(parameter["metadata"], json!({ "name": "a.b", "namespace": "c" }));
+        assert_eq!(parameter["spec"]["namespaces"]["team-a"], json!(["t", "u"]));
+        assert_eq!(parameter["spec"]["deletionProtection"], true);
     }
 }

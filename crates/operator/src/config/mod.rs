@@ -14,9 +14,9 @@ pub use sections::{
 };
 
 use crate::subscription::Policy;
-use allotment_api::kyma::Provider;
+use allotment_api::{allotment::AdmissionParametersSpec, kyma::Provider};
 use allotment_core::{
-    admission::{Parameter, Release},
+    admission::{self, Release},
     pool::MultiAccount,
     rules::{
         self, Code, Finding, Options, Plans, RuleSet, Severity,
@@ -25,7 +25,7 @@ use allotment_core::{
     },
     tenancy::{self, Tenancy},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
 
 /// What came of a configuration file.
@@ -73,12 +73,12 @@ impl Config {
         operator: &str,
     ) -> Result<Vec<Value>, serde_saphyr::Error> {
         let tenancy = self.tenancy();
-        let parameter = release.parameter(&Parameter {
-            operator,
-            tenancy: &tenancy,
-            deletion_protection: self.clusters.defaults.deletion_protection,
-            system_namespaces: &[],
-        });
+        let protects = self.clusters.defaults.deletion_protection;
+        let spec = AdmissionParametersSpec {
+            system_namespaces: self.access.system_namespaces(),
+            ..admission::parameters(operator, &tenancy, protects)
+        };
+        let parameter = json!(release.parameter(spec));
         Ok(std::iter::once(parameter).chain(release.policies(tenancy.mode)?).collect())
     }
 

@@ -111,7 +111,7 @@ async fn apply(client: &Client, object: &Value) -> Result<()> {
 async fn kubeconfig_of(landscape: &Landscape, namespace: &str) -> Result<String> {
     let accounts: Api<ServiceAccount> = Api::namespaced(landscape.control_plane.clone(), namespace);
     let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN_SECONDS), ..TokenRequestSpec::default() };
-    let request = TokenRequest { spec, ..TokenRequest::default() };
+    let request = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
     let answer = accounts.create_token_request(USER, &PostParams::default(), &request).await;
     let answer = answer.with_context(|| format!("cannot get a token for {namespace}/{USER}"))?;
     let token = answer.status.map(|status| status.token).unwrap_or_default();
