@@ -114,7 +114,7 @@ async fn kubeconfig_of(landscape: &Landscape, namespace: &str) -> Result<String>
     let request = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
     let answer = accounts.create_token_request(USER, &PostParams::default(), &request).await;
     let answer = answer.with_context(|| format!("cannot get a token for {namespace}/{USER}"))?;
-    let token = answer.status.map(|status| status.token).unwrap_or_default();
+    let token = answer.status.and_then(|status| status.token).unwrap_or_default();
     let path = &landscape.control_plane_kubeconfig;
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let admin: Value =
