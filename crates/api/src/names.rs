@@ -41,7 +41,7 @@ pub mod label {
     pub const SUBSCRIPTION_REQUEST: &str = "allotment.dev/subscription-request";
     /// On what a KubeconfigRequest has in a cluster: the UID of the request.
     pub const KUBECONFIG_REQUEST: &str = "allotment.dev/kubeconfig-request";
-    /// On a ConfigMap in the garden: the UID of the Cluster that it belongs to, and goes with.
+    /// On a Shoot or a ConfigMap in the garden: the UID of the Cluster that it belongs to, and goes with.
     pub const CLUSTER_UID: &str = "allotment.dev/cluster-uid";
     /// On a ClusterRoleBinding inside a cluster that we hand out: it makes somebody an administrator, because the Cluster
     /// with this mark (a hash of its namespace and name) says so. One without it is not ours.
@@ -58,7 +58,7 @@ pub mod annotation {
     pub const OWN_ENTRIES: &str = "allotment.dev/own-entries";
     /// On a Shoot: the digest of what was last applied, so that a look that changes nothing writes nothing.
     pub const APPLIED: &str = "allotment.dev/applied";
-    /// On a Cluster: the UID of a Shoot that exists, to be taken over.
+    /// On a Cluster: asks for a Shoot that exists. It does nothing: adoption takes a `ShootAdoption` of the platform.
     pub const ADOPT_SHOOT: &str = "allotment.dev/adopt-shoot";
     /// On a pool entry: why its account takes no new clusters. Removing it lifts the quarantine.
     pub const QUARANTINE: &str = "allotment.dev/quarantine";
@@ -70,7 +70,7 @@ pub mod annotation {
     pub const RECREATE_SHOOT: &str = "allotment.dev/recreate-shoot";
     /// On a protected Cluster that is being deleted, with the Cluster's UID: delete it with its Shoot.
     pub const CONFIRM_DELETION: &str = "allotment.dev/confirm-deletion";
-    /// On a protected Cluster that is being deleted, with the Shoot's UID: remove the Cluster and keep its Shoot and account.
+    /// On a Cluster that is being deleted, with the Shoot's UID: remove the Cluster and keep its Shoot and account.
     pub const RELEASE_SHOOT: &str = "allotment.dev/release-shoot";
     /// On a KubeconfigRequest: publish a new token, then end the old one.
     pub const ROTATE: &str = "operator.kyma-project.io/rotate";

@@ -78,6 +78,10 @@ pub struct ClusterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::any_object")]
     pub shoot_template: Option<Value>,
+    /// Keeps the Shoot and the account though the Cluster is deleted, until somebody confirms it. The configuration decides
+    /// where it is not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletion_protection: Option<bool>,
 }
 
 /// What a cluster is for and where it is.
@@ -238,7 +242,7 @@ pub struct ClusterStatus {
     /// The generation that this status was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// `ClusterProvisioned`, `SubscriptionReady`, `ShootHealthy`, `AdministratorsApplied`, `OIDCApplied`.
+    /// `ClusterProvisioned`, `SubscriptionReady`, `ShootHealthy`, `AdministratorsApplied`, `OIDCApplied`, `ShootAdopted`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition::list_with_update_time")]
     pub conditions: Vec<Condition>,
@@ -338,6 +342,8 @@ pub enum ClusterCondition {
     AdministratorsApplied,
     /// The issuers are rolled out.
     OidcApplied,
+    /// The Shoot that an annotation asks for is adopted; false while the annotation is there, since only the platform adopts.
+    ShootAdopted,
 }
 
 impl ClusterCondition {
@@ -349,6 +355,7 @@ impl ClusterCondition {
             Self::ShootHealthy => "ShootHealthy",
             Self::AdministratorsApplied => "AdministratorsApplied",
             Self::OidcApplied => "OIDCApplied",
+            Self::ShootAdopted => "ShootAdopted",
         }
     }
 }

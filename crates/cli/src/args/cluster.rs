@@ -71,7 +71,8 @@ pub(crate) enum ClusterCommand {
     /// Take over a Shoot that exists
     ///
     /// Shows what would change in the Shoot, checks that it runs in an account of the Cluster's tenant, asks, and then tells
-    /// the operator by an annotation with the Shoot's UID. From then on the Shoot is the Cluster's: it follows the Cluster and
+    /// the operator by a ShootAdoption in its namespace, which only the platform may write. The operator decides on its own
+    /// reads. From then on the Shoot is the Cluster's: it follows the Cluster and
     /// the configuration, and is deleted with it.
     #[command(after_help = "Exit codes: 0 it is taken over, 1 it is not, 2 wrong usage.\n\n\
         Examples:\n  \
@@ -90,6 +91,9 @@ pub(crate) enum ClusterCommand {
         /// The Shoot
         #[arg(long, value_name = "NAME")]
         shoot: String,
+        /// The namespace of the operators, where their Leases are [default: $POD_NAMESPACE, else default]
+        #[arg(long, value_name = "NAME")]
+        operator_namespace: Option<String>,
         #[command(flatten)]
         reach: Reach,
         /// Yes, take it over

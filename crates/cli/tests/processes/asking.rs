@@ -142,7 +142,7 @@ async fn a_shoot_that_exists_is_taken_over() {
 
     let taken = ask(&world, &["adopt", "-f", &own, "--shoot", "older", "--yes"]).await;
     assert_eq!(taken.code, 0, "{} {}", taken.stdout, taken.stderr);
-    assert!(taken.stdout.contains("Cluster tenants/own has taken the Shoot over"), "{}", taken.stdout);
+    assert!(taken.stdout.contains("Cluster tenants/own has adopted the Shoot"), "{}", taken.stdout);
     let cluster = world.cluster_in("own", ClusterPhase::Ready).await;
     let status = cluster.status.clone().unwrap();
     assert_eq!((status.shoot_name.as_deref(), status.shoot_uid), (Some("older"), shoot.uid()));

@@ -82,6 +82,8 @@ pub struct Stand {
     pub uid: String,
     /// The request that its label names.
     pub request: Option<RequestUid>,
+    /// The Cluster that its label names, by UID.
+    pub cluster: Option<String>,
     /// The account it is in.
     pub account: Option<AccountName>,
     /// The version of Kubernetes.
@@ -233,12 +235,12 @@ impl Fleet {
 
     fn may_write(&self, wish: &Wish, shoot: &Stand) -> bool {
         let owner = shoot.request.as_ref().and_then(|request| self.owners.get(request));
-        let is_marked = owner == Some(&wish.uid);
+        // What the status says proves nothing: it only makes a Shoot that came back under another UID somebody else's.
+        let is_marked = shoot.cluster.as_ref().or(owner) == Some(&wish.uid);
+        let is_expected = wish.shoot_uid.as_ref().is_none_or(|uid| *uid == shoot.uid) || wish.may_recreate;
         // What somebody else made goes with the Cluster, if it has its mark, and is nobody's before.
-        let may_take = wish.deleting || (!shoot.forged && (wish.shoot_uid.is_none() || wish.may_recreate));
-        wish.shoot_uid.as_ref() == Some(&shoot.uid)
-            || wish.may_adopt.as_ref() == Some(&shoot.uid)
-            || (is_marked && may_take)
+        let may_take = wish.deleting || (!shoot.forged && is_expected);
+        wish.may_adopt.as_ref() == Some(&shoot.uid) || (is_marked && may_take)
     }
 
     /// What is wrong with a write of ours to a Cluster.

@@ -1,29 +1,35 @@
-//! Whether a Shoot that exists can be taken over by a Cluster, and how far that is.
+//! Whether a Cluster can adopt a Shoot that exists, and how far that is. Only the platform has Shoots adopted, by a
+//! `ShootAdoption` in the operator's namespace.
 
 use super::shoot_name;
 use crate::{
-    condition,
+    condition::{self, Verdict},
     pool::{LabelKeys, Wanted},
 };
 use allotment_api::{
+    allotment::{ShootAdoption, ShootAdoptionPhase, ShootAdoptionStatus},
     condition::ConditionStatus,
     gardener::Shoot,
-    kyma::{Cluster, ClusterCondition, ClusterPhase, ClusterStatus},
+    kyma::Cluster,
     names::{annotation, label},
 };
-use std::collections::BTreeMap;
+use jiff::Timestamp;
+use std::{collections::BTreeMap, fmt};
+
+/// The condition of a ShootAdoption.
+const ADOPTED: &str = "Adopted";
 
 /// What has to fit together.
 #[derive(Clone, Copy, Debug)]
 pub struct Adoption<'a> {
-    /// Who takes over.
+    /// The Cluster that adopts.
     pub cluster: &'a Cluster,
-    /// What is taken over.
+    /// The Shoot that is adopted.
     pub shoot: &'a Shoot,
+    /// Who lives whose UID the Shoot carries, other than this Cluster and its request.
+    pub owner: Option<&'a LiveOwner>,
     /// The project in the garden.
     pub project: &'a str,
-    /// The UID of the Cluster's SubscriptionRequest, if there is one.
-    pub request: Option<&'a str>,
     /// The labels of the account's pool entry; none where there is no such entry.
     pub account: Option<&'a BTreeMap<String, String>>,
     /// The keys of those labels.
@@ -32,7 +38,25 @@ pub struct Adoption<'a> {
     pub wanted: Option<&'a Wanted>,
 }
 
-/// Everything that stands against it, for people.
+/// Somebody whose UID a Shoot carries, and who is there: the Shoot is theirs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LiveOwner {
+    /// A Cluster, as `<namespace>/<name>`.
+    Cluster(String),
+    /// A SubscriptionRequest, as `<namespace>/<name>`.
+    Request(String),
+}
+
+impl fmt::Display for LiveOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cluster(name) => write!(f, "Cluster {name}"),
+            Self::Request(name) => write!(f, "SubscriptionRequest {name}"),
+        }
+    }
+}
+
+/// Everything that stands against it, for the platform. Tenants must not see it: it names other tenants' objects.
 pub fn obstacles(adoption: &Adoption<'_>) -> Vec<String> {
     let mut found = about_the_cluster(adoption);
     found.extend(about_the_shoot(adoption));
@@ -77,11 +101,14 @@ fn about_the_shoot(adoption: &Adoption<'_>) -> Vec<String> {
     if metadata.deletion_timestamp.is_some() {
         found.push("the Shoot is being deleted".to_owned());
     }
-    let carried = metadata.labels.as_ref().and_then(|labels| labels.get(label::SUBSCRIPTION_REQUEST));
-    if let Some(uid) = carried.filter(|uid| Some(uid.as_str()) != adoption.request) {
-        let owner = metadata.annotations.as_ref().and_then(|all| all.get(annotation::CLUSTER));
-        let owner = owner.map(|owner| format!(" of Cluster {owner}")).unwrap_or_default();
-        found.push(format!("the Shoot belongs to the SubscriptionRequest{owner} with the UID {uid}"));
+    if let Some(owner) = adoption.owner {
+        found.push(format!(
+            "the Shoot belongs to {owner}, which exists; delete that first with the annotation {}=<UID of the Shoot>, or take \
+             the labels {} and {} off the Shoot",
+            annotation::RELEASE_SHOOT,
+            label::CLUSTER_UID,
+            label::SUBSCRIPTION_REQUEST,
+        ));
     }
     found
 }
@@ -133,31 +160,47 @@ fn about_the_account(adoption: &Adoption<'_>) -> Vec<String> {
     found
 }
 
-/// How far it is.
+/// How far an adoption is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The Shoot is the Cluster's.
-    TakenOver,
-    /// It goes on.
-    Waits(String),
-    /// It stopped, unless this is from before the operator heard of it.
-    Stopped(String),
+    Adopted,
+    /// It goes on: what it waits for.
+    Pending(String),
+    /// These stand against it.
+    Refused(Vec<String>),
 }
 
-/// How far a Cluster is that was told to take over the Shoot with this UID.
-pub fn progress(cluster: &Cluster, uid: &str) -> Progress {
-    let status = cluster.status.clone().unwrap_or_default();
-    let marks = cluster.metadata.annotations.as_ref();
-    let is_marked = marks.is_some_and(|all| all.contains_key(annotation::ADOPT_SHOOT));
-    let ClusterStatus { shoot_uid, phase, conditions, .. } = &status;
-    if shoot_uid.as_deref() == Some(uid) && !is_marked {
-        return Progress::TakenOver;
-    }
-    let provisioned = condition::find(conditions, ClusterCondition::ClusterProvisioned.as_str());
-    let words = provisioned
-        .filter(|condition| condition.status != ConditionStatus::True)
-        .map_or_else(|| "the operator has not looked yet".to_owned(), |condition| condition.message.clone());
-    if *phase == Some(ClusterPhase::Failed) { Progress::Stopped(words) } else { Progress::Waits(words) }
+/// The status of a ShootAdoption that is this far.
+pub fn status(adoption: &ShootAdoption, progress: &Progress, now: Timestamp) -> ShootAdoptionStatus {
+    let mut status = adoption.status.clone().unwrap_or_default();
+    let generation = adoption.metadata.generation;
+    let (phase, holds, reason, message) = match progress {
+        Progress::Adopted => (
+            ShootAdoptionPhase::Adopted,
+            ConditionStatus::True,
+            "Adopted",
+            "the Shoot is the Cluster's".to_owned(),
+        ),
+        Progress::Pending(why) => {
+            (ShootAdoptionPhase::Pending, ConditionStatus::False, "Pending", why.clone())
+        }
+        Progress::Refused(why) => {
+            (ShootAdoptionPhase::Refused, ConditionStatus::False, "Refused", why.join("; "))
+        }
+    };
+    status.phase = Some(phase);
+    status.observed_generation = generation;
+    let verdict = Verdict { type_: ADOPTED, status: holds, reason, message };
+    condition::set(&mut status.conditions, verdict, generation, now);
+    status
+}
+
+/// What the status of a ShootAdoption says; nothing where the operator has not looked at it yet.
+pub fn reported(adoption: &ShootAdoption) -> Option<(ShootAdoptionPhase, String)> {
+    let status = adoption.status.as_ref()?;
+    let message = condition::find(&status.conditions, ADOPTED).map(|said| said.message.clone());
+    Some((status.phase?, message.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -171,6 +214,7 @@ mod tests {
         shoot: Value,
         account: Option<Value>,
         tenant: Option<&'static str>,
+        owner: Option<LiveOwner>,
     }
 
     fn good() -> Case {
@@ -188,6 +232,7 @@ mod tests {
             }),
             account: Some(json!({"hyperscalerType": "aws", "tenantName": "t-1"})),
             tenant: Some("t-1"),
+            owner: None,
         }
     }
 
@@ -203,8 +248,8 @@ mod tests {
         let found = obstacles(&Adoption {
             cluster: &cluster,
             shoot: &shoot,
+            owner: case.owner.as_ref(),
             project: "p",
-            request: Some("of-ours"),
             account: account.as_ref(),
             labels: &LabelKeys::default(),
             wanted: Some(&Wanted { pool, tenant: case.tenant.map(Tenant::new), rule: None }),
@@ -216,8 +261,8 @@ mod tests {
     fn what_fits_has_no_obstacle() {
         assert_eq!(of(|_| ()), "");
         assert_eq!(of(|case| case.cluster["spec"]["core"]["shootName"] = json!("older")), "");
-        let ours = json!({"allotment.dev/subscription-request": "of-ours"});
-        assert_eq!(of(|case| case.shoot["metadata"]["labels"] = ours), "", "it was begun before");
+        let gone = json!({"allotment.dev/subscription-request": "of-somebody-who-is-gone"});
+        assert_eq!(of(|case| case.shoot["metadata"]["labels"] = gone), "");
         let replaced =
             |case: &mut Case| case.cluster["status"] = json!({"shootName": "older", "shootUID": "v"});
         assert_eq!(of(replaced), "", "ours is gone, and this one has its name");
@@ -236,8 +281,9 @@ mod tests {
         assert!(of(name).contains("Shoot is called other"));
         let own = |case: &mut Case| case.cluster["status"] = json!({"shootName": "mine", "shootUID": "v"});
         assert_eq!(of(own), "the Cluster has a Shoot already: mine, with the UID v");
-        let theirs = json!({"allotment.dev/subscription-request": "of-theirs"});
-        assert!(of(|case| case.shoot["metadata"]["labels"] = theirs).contains("of-theirs"));
+        let owned = |owner| of(|case| case.owner = Some(owner));
+        assert!(owned(LiveOwner::Cluster("a/b".to_owned())).contains("belongs to Cluster a/b, which exists"));
+        assert!(owned(LiveOwner::Request("a/b-1".to_owned())).contains("SubscriptionRequest a/b-1"));
         let labels = |labels: Value| of(|case| case.account = Some(labels));
         assert!(labels(json!({"hyperscalerType": "aws", "tenantName": "t-2"})).contains("held by t-2"));
         assert!(labels(json!({"hyperscalerType": "aws"})).contains("label its entry tenantName=t-1"));
@@ -253,17 +299,20 @@ mod tests {
     }
 
     #[test]
-    fn it_is_over_when_the_mark_is_gone() {
-        let of = |annotations: Value, status: Value| {
-            let mut cluster = good().cluster;
-            cluster["metadata"]["annotations"] = annotations;
-            cluster["status"] = status;
-            progress(&serde_json::from_value(cluster).unwrap(), "u")
-        };
-        let marked = json!({"allotment.dev/adopt-shoot": "u"});
-        assert!(matches!(of(marked.clone(), Value::Null), Progress::Waits(_)));
-        assert!(matches!(of(marked.clone(), json!({"shootUID": "u"})), Progress::Waits(_)));
-        assert_eq!(of(json!({}), json!({"shootUID": "u"})), Progress::TakenOver);
-        assert!(matches!(of(marked, json!({"phase": "Failed"})), Progress::Stopped(_)));
+    fn the_status_says_how_far_it_is() {
+        let mut adoption: ShootAdoption = serde_json::from_value(json!({
+            "apiVersion": "allotment.dev/v1alpha1", "kind": "ShootAdoption", "metadata": {"name": "x", "generation": 1},
+            "spec": {"clusterNamespace": "n", "clusterName": "a", "shootName": "older", "shootUID": "u"},
+        }))
+        .unwrap();
+        assert_eq!(reported(&adoption), None);
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let refused = Progress::Refused(vec!["one".to_owned(), "two".to_owned()]);
+        adoption.status = Some(status(&adoption, &refused, now));
+        assert_eq!(reported(&adoption), Some((ShootAdoptionPhase::Refused, "one; two".to_owned())));
+        let later: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
+        assert_eq!(Some(status(&adoption, &refused, later)), adoption.status, "a second look writes nothing");
+        adoption.status = Some(status(&adoption, &Progress::Adopted, later));
+        assert_eq!(reported(&adoption).unwrap().0, ShootAdoptionPhase::Adopted);
     }
 }

@@ -3,7 +3,10 @@
 //! Two things are compared. A digest, kept on the Shoot, of what was last applied: it shows what is no longer asked for, and
 //! what the narrow types do not have. And the fields that we know, one by one: they show what somebody changed since.
 
-use allotment_api::{gardener::Shoot, names::annotation};
+use allotment_api::{
+    gardener::Shoot,
+    names::{annotation, label},
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -20,7 +23,14 @@ pub(crate) fn stamp(shoot: &mut Value) {
 /// Whether applying this would change nothing.
 pub(crate) fn is_applied(stamped: &Value, live: &Shoot) -> bool {
     // What is rendered is made of fields that the narrow types have, and of some more.
-    let Ok(known) = serde_json::from_value::<Shoot>(stamped.clone()) else { return false };
+    let Ok(mut known) = serde_json::from_value::<Shoot>(stamped.clone()) else { return false };
+    let carries = |shoot: &Shoot| {
+        shoot.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(label::CLUSTER_UID))
+    };
+    // An older version did not write it: it comes with the next write that has another reason.
+    if let (false, Some(labels)) = (carries(live), &mut known.metadata.labels) {
+        labels.remove(label::CLUSTER_UID);
+    }
     let (Ok(known), Ok(live)) = (serde_json::to_value(known), serde_json::to_value(live)) else {
         return false;
     };
@@ -37,6 +47,7 @@ pub(crate) fn is_applied(stamped: &Value, live: &Shoot) -> bool {
 fn digest(shoot: &Value) -> String {
     let mut ours = shoot.clone();
     remove(&mut ours, "/metadata/uid");
+    remove(&mut ours, &format!("/metadata/labels/{}", label::CLUSTER_UID.replace('/', "~1")));
     remove(&mut ours, "/spec/kubernetes/version");
     SHARED_LISTS.iter().for_each(|list| remove(&mut ours, list));
     let workers = ours.pointer_mut("/spec/provider/workers").and_then(Value::as_array_mut);
@@ -51,7 +62,7 @@ fn digest(shoot: &Value) -> String {
 fn remove(value: &mut Value, pointer: &str) {
     let Some((parent, key)) = pointer.rsplit_once('/') else { return };
     if let Some(members) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
-        members.remove(key);
+        members.remove(&key.replace("~1", "/"));
     }
 }
 
@@ -140,6 +151,16 @@ mod tests {
     }
 
     #[test]
+    fn the_clusters_uid_is_no_reason_to_write_unless_it_is_another_one() {
+        let mut with = rendered();
+        with["metadata"]["labels"][label::CLUSTER_UID] = json!("u");
+        assert!(is_applied(&with, &live(|_| ())));
+        let of = |uid: &str| live(|live| live["metadata"]["labels"][label::CLUSTER_UID] = json!(uid));
+        assert!(is_applied(&with, &of("u")));
+        assert!(!is_applied(&with, &of("another")));
+    }
+
+    #[test]
     fn what_somebody_changed_is_noticed() {
         for (pointer, value) in [
             ("/spec/provider/workers/0/maximum", json!(9)),
@@ -182,6 +203,7 @@ mod tests {
         assert_eq!(plain, digest_of(|shoot| shoot["metadata"]["uid"] = json!("u")));
         assert_eq!(plain, digest_of(|shoot| shoot["spec"]["kubernetes"]["version"] = json!("1.36.0")));
         assert_eq!(plain, digest_of(|shoot| shoot["spec"]["extensions"] = json!([])));
+        assert_eq!(plain, digest_of(|shoot| shoot["metadata"]["labels"][label::CLUSTER_UID] = json!("u")));
         assert_ne!(plain, digest_of(|shoot| shoot["spec"]["region"] = json!("s")));
     }
 }

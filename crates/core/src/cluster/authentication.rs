@@ -9,7 +9,7 @@ use super::{
 };
 use allotment_api::{
     kyma::{ClusterCondition, OidcConfig},
-    names::label,
+    names::{annotation, label},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -23,14 +23,19 @@ const ALGORITHMS: [&str; 9] =
 /// The key of the ConfigMap that Gardener reads.
 pub const KEY: &str = "config.yaml";
 
+/// Stands between the name of the Shoot and the hash of the content.
+const INFIX: &str = "-authentication-";
+
 /// The ConfigMap that has to be there before the Shoot is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authentication {
     /// Its name, which follows from its content.
     pub name: String,
-    /// Its labels: they tell which Cluster it is of, so that old ones are found and removed. A request may be another one by
-    /// then.
+    /// Its labels, by which old ones are found and removed: the UIDs of the Cluster and of its request, since a request may
+    /// be another one by then.
     pub labels: BTreeMap<String, String>,
+    /// The Cluster that it is of, as `<namespace>/<name>`.
+    pub cluster: String,
     /// Its content, under [`KEY`]. JSON, which is YAML, because its spelling never changes by itself: the name hangs on it.
     pub config: String,
 }
@@ -41,7 +46,12 @@ impl Authentication {
         json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": { "name": self.name, "namespace": namespace, "labels": self.labels },
+            "metadata": {
+                "name": self.name,
+                "namespace": namespace,
+                "labels": self.labels,
+                "annotations": { (annotation::CLUSTER): self.cluster },
+            },
             "data": { (KEY): self.config },
         })
     }
@@ -121,9 +131,19 @@ pub(super) fn render(scene: &Scene<'_>, findings: &mut Findings) -> Option<Authe
     };
     let config = serde_json::to_string_pretty(&configuration).ok()? + "\n";
     let hash: String = Sha256::digest(&config).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    let uid = scene.input.cluster.metadata.uid.clone().unwrap_or_default();
-    let labels = BTreeMap::from([(label::CLUSTER_UID.to_owned(), uid)]);
-    Some(Authentication { name: format!("{}-authentication-{hash}", scene.input.name), labels, config })
+    let of = &scene.input.cluster.metadata;
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    let labels = BTreeMap::from([
+        (label::CLUSTER_UID.to_owned(), part(&of.uid)),
+        (label::SUBSCRIPTION_REQUEST.to_owned(), scene.input.request.to_owned()),
+    ]);
+    let cluster = format!("{}/{}", part(&of.namespace), part(&of.name));
+    Some(Authentication { name: format!("{}{INFIX}{hash}", scene.input.name), labels, cluster, config })
+}
+
+/// The name of the Shoot that a ConfigMap of ours was made for.
+pub fn shoot_of_config_map(name: &str) -> Option<&str> {
+    name.rsplit_once(INFIX).map(|(shoot, _)| shoot)
 }
 
 fn oidc(field: String, what: impl Into<String>) -> Problem {

@@ -47,7 +47,7 @@ pub(crate) mod version;
 mod workers;
 mod zones;
 
-pub use authentication::{Authentication, KEY as AUTHENTICATION_KEY};
+pub use authentication::{Authentication, KEY as AUTHENTICATION_KEY, shoot_of_config_map};
 pub use config::{
     CloudProfileKind, Clusters, DefaultImage, DefaultMaintenance, DefaultVolume, Defaults, ProviderDefaults,
     Rollout,

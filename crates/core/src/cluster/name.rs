@@ -13,7 +13,9 @@ const LONGEST: usize = 21;
 ///
 /// The names of project and Shoot are too long together.
 pub fn shoot_name(cluster: &Cluster, project: &str) -> Result<String, Problem> {
-    if let Some(name) = cluster.status.as_ref().and_then(|status| status.shoot_name.clone()) {
+    let known = cluster.status.as_ref().and_then(|status| status.shoot_name.clone());
+    // A tenant may have written it, and it becomes part of a path.
+    if let Some(name) = known.filter(|name| is_label(name)) {
         return Ok(name);
     }
     let room = LONGEST.saturating_sub(project.len());
@@ -25,6 +27,11 @@ pub fn shoot_name(cluster: &Cluster, project: &str) -> Result<String, Problem> {
     }
     let what = format!("{name} is too long in project {project}");
     Err(Problem::new("spec.core.shootName", what).allowed([format!("at most {room} characters")]))
+}
+
+fn is_label(name: &str) -> bool {
+    let is_allowed = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-';
+    !name.is_empty() && name.len() <= 63 && name.bytes().all(is_allowed)
 }
 
 /// `c-` and seven hexadecimal digits: long enough not to meet by chance, and short enough for a project with 12 letters.

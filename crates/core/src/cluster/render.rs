@@ -119,6 +119,9 @@ fn metadata(input: &Input<'_>) -> Value {
         "labels": { (label::SUBSCRIPTION_REQUEST): input.request },
         "annotations": { (annotation::CLUSTER): cluster },
     });
+    if let Some(uid) = &of.uid {
+        metadata["labels"][label::CLUSTER_UID] = json!(uid);
+    }
     if let Some(uid) = input.live.and_then(|live| live.metadata.uid.as_ref()) {
         metadata["uid"] = json!(uid);
     }

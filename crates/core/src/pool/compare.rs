@@ -23,6 +23,19 @@ pub struct Sides {
     pub requests: BTreeMap<RequestUid, Asked>,
     /// The Shoots that are in accounts of the pool.
     pub shoots: Vec<Grown>,
+    /// The Clusters that say that they are ready, and whose Shoot is not there or not their own.
+    pub not_ready: Vec<NotReady>,
+}
+
+/// A Cluster that says that it is ready, and is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotReady {
+    /// Its namespace and name.
+    pub cluster: String,
+    /// The Shoot that its status names.
+    pub shoot: String,
+    /// Whether there is such a Shoot.
+    pub is_there: bool,
 }
 
 /// What a request says of itself.
@@ -81,6 +94,7 @@ pub fn compare(sides: &Sides) -> Compared {
             }
         }
     }
+    compared.disagreements.extend(sides.not_ready.iter().map(not_ready));
     let books = Books {
         accounts: sides.rows.iter().map(|(account, row)| held(account, row)).collect(),
         seats: sides.seats.clone(),
@@ -257,6 +271,23 @@ fn unexpected(shoot: &Grown, sides: &Sides) -> Option<Complaint> {
         format!("Shoot {name}, which nobody asked us for, is in account {account}, which is {state}");
     let remedy = "delete the Shoot, or label the account with its tenant";
     Some(complaint(Ailment::ShootInEmpty, Some(account), message, remedy))
+}
+
+fn not_ready(found: &NotReady) -> Complaint {
+    let NotReady { cluster, shoot, is_there } = found;
+    let (what, remedy) = match is_there {
+        true => (
+            "is not its own",
+            "the operator says so when it next looks at the Cluster; see whose the Shoot is by its labels and annotations",
+        ),
+        false => (
+            "is not there",
+            "the operator says so when it next looks at the Cluster; the annotation allotment.dev/recreate-shoot=true makes an \
+             empty one",
+        ),
+    };
+    let message = format!("Cluster {cluster} says that it is ready, but Shoot {shoot} {what}");
+    complaint(Ailment::NotReady, None, message, remedy)
 }
 
 fn complaint(code: Ailment, account: Option<&AccountName>, message: String, remedy: &str) -> Complaint {

@@ -40,6 +40,8 @@ pub enum Ailment {
     ShootElsewhere,
     /// A Shoot is in an account that should be empty.
     ShootInEmpty,
+    /// A Cluster says that it is ready, and its Shoot is not there or not its own.
+    NotReady,
     /// The ledger contradicts itself.
     Books,
     /// The ledger is not the one that the garden was served from, or an old one.
@@ -66,6 +68,7 @@ impl Ailment {
             Self::RequestGone => "request-gone",
             Self::ShootElsewhere => "shoot-elsewhere",
             Self::ShootInEmpty => "shoot-in-empty",
+            Self::NotReady => "not-ready",
             Self::Books => "books",
             Self::Identity => "identity",
         }

@@ -3,6 +3,7 @@
 
 use super::{
     Trouble,
+    issuers::config_map_of,
     look::{Next, Scene},
     run::Inner,
 };
@@ -16,23 +17,20 @@ use allotment_api::{
         CredentialsBinding, Shoot,
         names::{CONFIRM_DELETION, OPERATION},
     },
-    kyma::{Cluster, ClusterStatus, SubscriptionPhase, SubscriptionRequest},
+    kyma::{BindingKind, Cluster, ClusterStatus, SubscriptionPhase, SubscriptionRequest},
     names::{FIELD_MANAGER, finalizer, label},
 };
 use allotment_core::{
     access::administrators::Owner,
     cluster::{
-        flow::{Apply, Decision, Standing, Step, request_name},
+        flow::{Apply, Decision, Standing, Step, is_owned_by, request_name},
         shoot_name,
     },
+    pool::account_is_for,
 };
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, Resource, ResourceExt,
-    api::{
-        DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions,
-        ValidationDirective,
-    },
+    api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams, ValidationDirective},
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -75,9 +73,18 @@ impl Inner {
                 self.publish(scene, &decision.status).await?;
                 self.administrate(scene, users).await;
             }
+            Step::CheckIssuers(authentication) => {
+                self.check_config_map(authentication).await?;
+                scene.are_issuers_checked = true;
+                // Whoever has administrators too is looked into for them, which counts for both.
+                if scene.cluster.spec.administrators.is_empty() {
+                    self.has_looked_into(scene, None);
+                }
+            }
             Step::Check => self.check(scene).await,
             Step::ConfirmDeletion => self.annotate_shoot(scene, CONFIRM_DELETION, "true").await?,
             Step::DeleteShoot => self.delete_shoot(scene).await?,
+            Step::ReleaseShoot => self.release_shoot(scene).await?,
             Step::GiveBack => return self.give_back(scene).await,
             Step::LetGo => return self.let_go(scene).await,
             Step::Rest => return Ok(Next::Publish),
@@ -107,11 +114,28 @@ impl Inner {
         Ok(())
     }
 
+    /// Reads the Shoot of the Cluster's name, or the one that carries the UID of its request: a name in the status may be
+    /// forged, and no second Shoot is made beside one that has another name.
     async fn look_live(&self, scene: &mut Scene) -> Result<(), Trouble> {
         scene.is_live = true;
-        let Ok(name) = shoot_name(&scene.cluster, &self.settings.project) else { return Ok(()) };
         let api: Api<Shoot> = self.in_the_garden();
-        let found = call(|| format!("read Shoot {name}"), api.get_opt(&name)).await?;
+        let named = match shoot_name(&scene.cluster, &self.settings.project) {
+            Ok(name) => call(|| format!("read Shoot {name}"), api.get_opt(&name)).await?,
+            Err(_) => None,
+        };
+        let (cluster, request) = (scene.cluster.metadata.uid.as_deref(), scene.own_request());
+        let is_own = |shoot: &Shoot| is_owned_by(&shoot.metadata, cluster, request.as_deref());
+        let found = match (named, &request) {
+            (Some(named), _) if is_own(&named) => Some(named),
+            (named, None) => named,
+            (named, Some(uid)) => {
+                let params = ListParams::default().labels(&format!("{}={uid}", label::SUBSCRIPTION_REQUEST));
+                let listed = call(|| format!("look for the Shoot of request {uid}"), api.list(&params));
+                let mut labelled = listed.await?.items;
+                labelled.sort_by_key(|shoot| !is_own(shoot));
+                labelled.into_iter().next().or(named)
+            }
+        };
         scene.shoot = found.map(Arc::new);
         Ok(())
     }
@@ -134,32 +158,19 @@ impl Inner {
         let found = bindings.get_metadata_opt(binding);
         let found = call(|| format!("read CredentialsBinding {binding}"), found).await?;
         let Some(found) = found else { return Err(trouble("its CredentialsBinding is gone")) };
-        let labels = found.labels();
-        if labels.get(&self.settings.labels.dirty).is_some_and(|dirty| dirty == "true") {
-            return Err(trouble("it is dirty"));
-        }
-        let tenant = status.and_then(|status| status.tenant_name.as_ref());
         // Where the pool is made of Secrets the labels are there, and the CredentialsBinding has none.
-        let holder = labels.get(&self.settings.labels.tenant_name);
-        match (tenant, holder) {
-            (Some(tenant), Some(holder)) if tenant != holder => Err(trouble("another tenant holds it")),
-            _ => Ok(()),
-        }
+        let bindings_tell = self.settings.binding_kind == BindingKind::CredentialsBinding;
+        let selector = &request.spec.subscription_selector;
+        account_is_for(selector, found.labels(), &self.settings.labels, bindings_tell).map_err(trouble)
     }
 
     async fn apply(&self, scene: &mut Scene, apply: &Apply) -> Result<(), Trouble> {
-        let used = authentication_of(scene.shoot.as_deref());
+        let used = config_map_of(scene.shoot.as_deref());
         let wanted = apply.authentication.as_ref().map(|authentication| authentication.name.clone());
-        // Whoever takes a Shoot over takes its ConfigMap over, too.
-        let is_taken_over = scene.shoot.as_deref().is_some_and(|shoot| {
-            let request = scene.request.as_ref().and_then(|request| request.uid());
-            shoot.labels().get(label::SUBSCRIPTION_REQUEST) != request.as_ref()
-        });
-        let is_map_due = used != wanted || is_taken_over;
-        if let Some(authentication) = apply.authentication.as_ref().filter(|_| is_map_due) {
-            let (maps, name) = (self.in_the_garden::<ConfigMap>(), &authentication.name);
-            let map = Patch::Apply(authentication.config_map(&self.settings.garden_namespace));
-            call(|| format!("apply ConfigMap {name}"), maps.patch(name, &applying(), &map)).await?;
+        // Somebody may have deleted it, and an adopted Shoot brings one that carries other UIDs: applying what is there writes
+        // nothing.
+        if let Some(authentication) = &apply.authentication {
+            self.apply_config_map(authentication).await?;
         }
         match self.apply_shoot(scene, apply, used != wanted).await {
             Ok(shoot) => {
@@ -174,7 +185,7 @@ impl Inner {
             }
         }
         if used.is_some() && used != wanted {
-            self.remove_config_maps(&scene.cluster.uid().unwrap_or_default(), wanted.as_deref()).await?;
+            self.remove_config_maps(&scene.cluster.uid().unwrap_or_default()).await?;
         }
         Ok(())
     }
@@ -207,22 +218,6 @@ impl Inner {
         }
     }
 
-    /// Removes the ConfigMaps of the Cluster with this UID, but for the one that is used.
-    pub(super) async fn remove_config_maps(&self, uid: &str, used: Option<&str>) -> Result<(), Trouble> {
-        let maps: Api<ConfigMap> = self.in_the_garden();
-        let params = ListParams::default().labels(&format!("{}={uid}", label::CLUSTER_UID));
-        let found =
-            call(|| format!("look for the ConfigMaps of Cluster {uid}"), maps.list_metadata(&params)).await?;
-        for map in found.items.iter().filter(|map| used != Some(map.name_any().as_str())) {
-            let (name, params) = (map.name_any(), DeleteParams::default());
-            match call(|| format!("delete ConfigMap {name}"), maps.delete(&name, &params)).await {
-                Err(error) if error.is_not_found() => (),
-                result => drop(result?),
-            }
-        }
-        Ok(())
-    }
-
     async fn annotate_shoot(&self, scene: &mut Scene, key: &str, value: &str) -> Result<(), Trouble> {
         let Some(shoot) = &scene.shoot else { return Ok(()) };
         let mut metadata = identity(&shoot.metadata);
@@ -242,104 +237,6 @@ impl Inner {
         scene.is_live = true;
         scene.shoot = patched.map(Arc::new);
         Ok(())
-    }
-
-    async fn delete_shoot(&self, scene: &mut Scene) -> Result<(), Trouble> {
-        let Some(shoot) = &scene.shoot else { return Ok(()) };
-        let (api, name) = (self.in_the_garden::<Shoot>(), shoot.name_any());
-        let only_this = Preconditions { uid: shoot.uid(), resource_version: None };
-        let params = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default() };
-        let left = match call(|| format!("delete Shoot {name}"), api.delete(&name, &params)).await {
-            Ok(answer) => answer.left(),
-            Err(error) if error.is_not_found() => None,
-            Err(error) => {
-                scene.refusal = Some(refusal(&error).ok_or(error)?);
-                return Ok(());
-            }
-        };
-        scene.is_live = true;
-        // Without a finalizer it is gone at once, though the answer shows it once more.
-        scene.shoot = left.filter(|left| !left.finalizers().is_empty()).map(Arc::new);
-        match &scene.shoot {
-            Some(ending) => drop(self.index().learn_shoot((**ending).clone())),
-            None => drop(self.index().forget_shoot(&name)),
-        }
-        Ok(())
-    }
-
-    /// The Shoot is gone: nothing holds the account any more.
-    async fn give_back(&self, scene: &mut Scene) -> Result<Next, Trouble> {
-        let Some(request) = scene.request.clone() else { return Ok(Next::Decide) };
-        let is_held = request.finalizers().iter().any(|name| name == finalizer::CLUSTER);
-        if !is_held && request.metadata.deletion_timestamp.is_some() {
-            return Ok(Next::Publish);
-        }
-        self.remove_config_maps(&scene.cluster.uid().unwrap_or_default(), None).await?;
-        self.let_request_go(&request).await?;
-        Ok(Next::Publish)
-    }
-
-    /// Deletes a request, and takes our finalizer off it.
-    pub(super) async fn let_request_go(&self, request: &SubscriptionRequest) -> Result<(), Trouble> {
-        let name = request.name_any();
-        let api: Api<SubscriptionRequest> =
-            Api::namespaced(self.control_plane.clone(), &request.namespace().unwrap_or_default());
-        let mut request = request.clone();
-        if request.metadata.deletion_timestamp.is_none() {
-            let only_this = Preconditions { uid: request.uid(), resource_version: None };
-            let params = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default() };
-            match call(|| format!("delete SubscriptionRequest {name}"), api.delete(&name, &params)).await {
-                Err(error) if error.is_not_found() => return Ok(()),
-                answer => match answer?.left() {
-                    Some(ending) => request = ending,
-                    None => return Ok(()),
-                },
-            }
-        }
-        let finalizers: Vec<&String> =
-            request.finalizers().iter().filter(|name| *name != finalizer::CLUSTER).collect();
-        if finalizers.len() == request.finalizers().len() {
-            return Ok(());
-        }
-        let mut metadata = identity(&request.metadata);
-        metadata["finalizers"] = json!(finalizers);
-        let (params, patch) = (PatchParams::default(), json!({ "metadata": metadata }));
-        let patch = Patch::Merge(&patch);
-        let written = api.patch(&name, &params, &patch);
-        match call(|| format!("write the finalizers of SubscriptionRequest {name}"), written).await {
-            Err(error) if error.is_not_found() => (),
-            written => drop(self.index().learn_request(written?)),
-        }
-        Ok(())
-    }
-
-    /// The last look before the Cluster goes: a request that the cache has not seen would be left behind.
-    async fn let_go(&self, scene: &mut Scene) -> Result<Next, Trouble> {
-        if scene.cluster.spec.byoc.is_none() && !self.planted.has(Planted::ClusterLetGoUnseen) {
-            let (api, name) = (self.requests(scene), request_name(&scene.cluster));
-            let request = call(|| format!("read SubscriptionRequest {name}"), api.get_opt(&name)).await?;
-            let own = request.filter(|request| {
-                request
-                    .owner_references()
-                    .iter()
-                    .any(|owner| Some(&owner.uid) == scene.cluster.uid().as_ref())
-            });
-            if let Some(own) = own {
-                self.index().learn_request(own.clone());
-                scene.request = Some(Arc::new(own));
-                return Ok(Next::Decide);
-            }
-            // A request that was torn away by force has taken nothing along.
-            self.remove_config_maps(&scene.cluster.uid().unwrap_or_default(), None).await?;
-        }
-        let finalizers: Vec<&String> =
-            scene.cluster.finalizers().iter().filter(|name| *name != finalizer::CLUSTER).collect();
-        match self.patch_cluster(scene, json!({ "finalizers": finalizers })).await {
-            Err(Trouble::Call(error)) if error.is_not_found() => (),
-            result => result?,
-        }
-        tracing::info!(cluster = %scene.name, "gone");
-        Ok(Next::Nothing)
     }
 
     async fn administrate(&self, scene: &mut Scene, users: &[String]) {
@@ -394,7 +291,7 @@ impl Inner {
         Ok(Some(written))
     }
 
-    async fn patch_cluster(&self, scene: &mut Scene, change: Value) -> Result<(), Trouble> {
+    pub(super) async fn patch_cluster(&self, scene: &mut Scene, change: Value) -> Result<(), Trouble> {
         let mut metadata = identity(&scene.cluster.metadata);
         if let (Some(all), Value::Object(change)) = (metadata.as_object_mut(), change) {
             all.extend(change);
@@ -414,7 +311,7 @@ impl Inner {
         Api::namespaced(self.control_plane.clone(), &cluster.namespace().unwrap_or_default())
     }
 
-    fn requests(&self, scene: &Scene) -> Api<SubscriptionRequest> {
+    pub(super) fn requests(&self, scene: &Scene) -> Api<SubscriptionRequest> {
         Api::namespaced(self.control_plane.clone(), &scene.name.namespace)
     }
 
@@ -442,11 +339,6 @@ fn standing(found: target::Standing, reached: &target::Reached) -> Standing {
     let target::Standing { version, user, is_admin } = found;
     let user = user.unwrap_or_else(|| "the user of the kubeconfig".to_owned());
     Standing { server: reached.server.clone(), version, user, is_admin }
-}
-
-fn authentication_of(shoot: Option<&Shoot>) -> Option<String> {
-    let server = shoot?.spec.kubernetes.kube_api_server.as_ref()?;
-    Some(server.structured_authentication.as_ref()?.config_map_name.clone())
 }
 
 /// What the garden has against it, if that is why it failed. Its codes do not tell who may from what is wrong.
@@ -478,7 +370,7 @@ fn name_what_is_gone(before: &Value, after: &mut Value) {
 }
 
 /// What makes a write conditional on the object being this one, and as it was.
-fn identity(metadata: &ObjectMeta) -> Value {
+pub(super) fn identity(metadata: &ObjectMeta) -> Value {
     json!({ "uid": metadata.uid, "resourceVersion": metadata.resource_version })
 }
 

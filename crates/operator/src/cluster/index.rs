@@ -1,6 +1,6 @@
 //! What is known of Clusters and what belongs to them, kept in memory from watches.
 
-use super::Task;
+use super::{Task, adoption::is_over};
 use crate::{
     locks::LockStore,
     runtime::{
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use allotment_api::{
-    allotment::AccessLock,
+    allotment::{AccessLock, ShootAdoption},
     gardener::{CloudProfileSpec, Shoot},
     kyma::{Cluster, ClusterPhase, SubscriptionRequest},
     names::{annotation, finalizer},
@@ -18,7 +18,10 @@ use allotment_core::{
     access::lock::Subject,
     cluster::{
         CloudProfileKind, Clusters,
-        flow::{forget_managed_fields, request_name},
+        flow::{
+            LONGEST_IN_REQUEST, carried_request, cluster_of_request, forget_managed_fields, is_owned_by,
+            request_name,
+        },
     },
 };
 use kube::{ResourceExt, api::ObjectMeta};
@@ -65,6 +68,8 @@ pub enum Followed {
     NamespacedProfiles,
     /// In the operator's own namespace.
     Locks,
+    /// In the operator's namespace.
+    Adoptions,
 }
 
 type ProfileName = (bool, String);
@@ -75,6 +80,11 @@ pub struct Index {
     clusters: Kept<ClusterName, Arc<Cluster>>,
     requests: Kept<ClusterName, Arc<SubscriptionRequest>>,
     shoots: Kept<String, Arc<Shoot>>,
+    adoptions: Kept<String, Arc<ShootAdoption>>,
+    /// Names of adoptions that have not come to their end, by the Cluster.
+    pending_adoptions: BTreeMap<ClusterName, BTreeSet<String>>,
+    /// Names of Shoots, by the UID of the request that they carry.
+    shoots_of_request: BTreeMap<String, BTreeSet<String>>,
     profiles: Kept<ProfileName, Arc<CloudProfileSpec>>,
     /// Only followed where the configuration names one.
     namespaced_profiles: Kept<ProfileName, Arc<CloudProfileSpec>>,
@@ -121,8 +131,20 @@ impl Index {
         if self.locks.remove(name) { self.all_clusters() } else { Vec::new() }
     }
 
-    pub(super) fn shoot(&self, name: &str) -> Option<Arc<Shoot>> {
-        self.shoots.get(&name.to_owned()).cloned()
+    /// The Shoot of a Cluster whose request has this UID: the one of this name, or the one that carries the UID under another
+    /// name, since a name in the status may be forged.
+    pub(super) fn shoot_of(
+        &self,
+        cluster: &Cluster,
+        request: Option<&str>,
+        name: Option<&str>,
+    ) -> Option<Arc<Shoot>> {
+        let uid = cluster.metadata.uid.as_deref();
+        let is_own = |shoot: &&Arc<Shoot>| is_owned_by(&shoot.metadata, uid, request);
+        let named = name.and_then(|name| self.shoots.get(&name.to_owned()));
+        let labelled = request.and_then(|request| self.shoots_of_request.get(request));
+        let mut labelled = labelled.into_iter().flatten().filter_map(|name| self.shoots.get(name));
+        named.filter(is_own).or_else(|| labelled.find(is_own)).or(named).cloned()
     }
 
     pub(super) fn profile_for(
@@ -170,7 +192,9 @@ impl Index {
         let Some(gone) = self.clusters.remove(name) else { return Vec::new() };
         self.forget_secret_of(name, secret_of(&gone));
         let request = ClusterName { namespace: name.namespace.clone(), name: request_name(&gone) };
-        self.requests.get(&request).map(|_| Task::Orphan(request.clone())).into_iter().collect()
+        let orphan = self.requests.get(&request).map(|_| Task::Orphan(request.clone()));
+        let adoptions = self.adoptions_of(name);
+        orphan.into_iter().chain(adoptions.iter().map(|one| Task::Adoption(one.name_any()))).collect()
     }
 
     /// A SubscriptionRequest is there.
@@ -179,20 +203,22 @@ impl Index {
         let name = ClusterName::of(&request.metadata);
         // What others ask for by themselves is none of our business.
         let is_held = request.finalizers().iter().any(|name| name == finalizer::CLUSTER);
-        if !is_held && owner(&request).is_none() {
+        let is_owned = request.owner_references().iter().any(|owner| owner.kind == "Cluster");
+        if !is_held && !is_owned && self.asking(&name).is_none() {
             return Vec::new();
         }
         if self.requests.is_past(&name, &request.metadata, |known| &known.metadata) {
             return Vec::new();
         }
-        let request = Arc::new(request);
-        self.requests.insert(name.clone(), request.clone());
-        vec![self.task_of(&request, name)]
+        self.requests.insert(name.clone(), Arc::new(request));
+        vec![self.task_of(name)]
     }
 
     pub(super) fn forget_request(&mut self, name: &ClusterName) -> Vec<Task> {
-        let Some(gone) = self.requests.remove(name) else { return Vec::new() };
-        owner(&gone).map(Task::Cluster).into_iter().collect()
+        if self.requests.remove(name).is_none() {
+            return Vec::new();
+        }
+        self.asking(name).map(Task::Cluster).into_iter().collect()
     }
 
     /// A Shoot is there.
@@ -202,14 +228,95 @@ impl Index {
         if self.shoots.is_past(&name, &shoot.metadata, |known| &known.metadata) {
             return Vec::new();
         }
-        let task = cluster_of(&shoot).map(Task::Cluster);
-        self.shoots.insert(name, Arc::new(shoot));
-        task.into_iter().collect()
+        if let Some(request) = carried_request(&shoot.metadata) {
+            self.shoots_of_request.entry(request.to_owned()).or_default().insert(name.clone());
+        }
+        let now = cluster_of(&shoot);
+        let request = carried_request(&shoot.metadata).map(str::to_owned);
+        let before = self.shoots.insert(name.clone(), Arc::new(shoot));
+        let request_before = before.as_deref().and_then(|before| carried_request(&before.metadata));
+        if let Some(request_before) = request_before.filter(|uid| Some(*uid) != request.as_deref()) {
+            self.forget_shoot_of_request(request_before, &name);
+        }
+        // A Shoot that changed hands matters to both.
+        let before = before.as_deref().and_then(cluster_of).filter(|before| Some(before) != now.as_ref());
+        now.into_iter().chain(before).map(Task::Cluster).collect()
     }
 
     pub(super) fn forget_shoot(&mut self, name: &str) -> Vec<Task> {
-        let gone = self.shoots.remove(&name.to_owned());
-        gone.and_then(|gone| cluster_of(&gone)).map(Task::Cluster).into_iter().collect()
+        let Some(gone) = self.shoots.remove(&name.to_owned()) else { return Vec::new() };
+        if let Some(request) = carried_request(&gone.metadata) {
+            self.forget_shoot_of_request(request, name);
+        }
+        cluster_of(&gone).map(Task::Cluster).into_iter().collect()
+    }
+
+    fn forget_shoot_of_request(&mut self, request: &str, name: &str) {
+        if let Some(names) = self.shoots_of_request.get_mut(request) {
+            names.remove(name);
+            if names.is_empty() {
+                self.shoots_of_request.remove(request);
+            }
+        }
+    }
+
+    /// A ShootAdoption is there. Only its spec, which never changes, makes us look.
+    pub(super) fn learn_adoption(&mut self, mut adoption: ShootAdoption) -> Vec<Task> {
+        adoption.metadata.managed_fields = None;
+        let name = adoption.name_any();
+        if self.adoptions.is_past(&name, &adoption.metadata, |known| &known.metadata) {
+            return Vec::new();
+        }
+        let (uid, cluster) = (adoption.uid(), cluster_of_adoption(&adoption));
+        let task = self.task_of_adoption(&name, &adoption);
+        if is_over(&adoption) {
+            self.forget_pending(&cluster, &name);
+        } else {
+            self.pending_adoptions.entry(cluster).or_default().insert(name.clone());
+        }
+        let before = self.adoptions.insert(name, Arc::new(adoption));
+        if before.is_some_and(|before| before.uid() == uid) { Vec::new() } else { vec![task] }
+    }
+
+    pub(super) fn forget_adoption(&mut self, name: &str) -> Vec<Task> {
+        let Some(gone) = self.adoptions.remove(&name.to_owned()) else { return Vec::new() };
+        let cluster = cluster_of_adoption(&gone);
+        self.forget_pending(&cluster, name);
+        vec![Task::Cluster(cluster)]
+    }
+
+    fn forget_pending(&mut self, cluster: &ClusterName, name: &str) {
+        if let Some(names) = self.pending_adoptions.get_mut(cluster) {
+            names.remove(name);
+            if names.is_empty() {
+                self.pending_adoptions.remove(cluster);
+            }
+        }
+    }
+
+    /// An adoption that has not come to its end.
+    pub(super) fn pending_adoption(&self, name: &str) -> Option<Arc<ShootAdoption>> {
+        self.adoptions.get(&name.to_owned()).filter(|adoption| !is_over(adoption)).cloned()
+    }
+
+    /// The adoptions of a Cluster that have not come to their end.
+    pub(super) fn adoptions_of(&self, cluster: &ClusterName) -> Vec<Arc<ShootAdoption>> {
+        let names = self.pending_adoptions.get(cluster).into_iter().flatten();
+        names.filter_map(|name| self.pending_adoption(name)).collect()
+    }
+
+    /// Adoptions that have not come to their end, and whose Cluster is not there.
+    pub(super) fn stray_adoptions(&self) -> Vec<Task> {
+        let stray = self.pending_adoptions.iter().filter(|(cluster, _)| self.clusters.get(cluster).is_none());
+        stray.flat_map(|(_, names)| names.iter().cloned().map(Task::Adoption)).collect()
+    }
+
+    fn task_of_adoption(&self, name: &str, adoption: &ShootAdoption) -> Task {
+        let cluster = cluster_of_adoption(adoption);
+        match self.clusters.get(&cluster) {
+            Some(_) => Task::Cluster(cluster),
+            None => Task::Adoption(name.to_owned()),
+        }
     }
 
     pub(super) fn learn_profile(
@@ -261,16 +368,27 @@ impl Index {
 
     /// Requests of ours whose Cluster is not there.
     pub(super) fn orphans(&self) -> Vec<Task> {
-        let tasks = self.requests.iter().map(|(name, request)| self.task_of(request, name.clone()));
+        let tasks = self.requests.iter().map(|(name, _)| self.task_of(name.clone()));
         tasks.filter(|task| matches!(task, Task::Orphan(_))).collect()
     }
 
     /// What is to be looked at when a request changes.
-    fn task_of(&self, request: &SubscriptionRequest, name: ClusterName) -> Task {
-        let owner = owner(request).filter(|owner| {
-            self.clusters.get(owner).is_some_and(|cluster| request_name(cluster) == name.name)
-        });
-        owner.map_or(Task::Orphan(name), Task::Cluster)
+    fn task_of(&self, name: ClusterName) -> Task {
+        self.asking(&name).map_or(Task::Orphan(name), Task::Cluster)
+    }
+
+    /// The Cluster that a request of this name is for.
+    fn asking(&self, request: &ClusterName) -> Option<ClusterName> {
+        let prefix = cluster_of_request(&request.name)?;
+        let named = ClusterName { namespace: request.namespace.clone(), name: prefix.to_owned() };
+        let is_asking = |name: &&ClusterName| {
+            name.namespace == request.namespace
+                && self.clusters.get(name).is_some_and(|cluster| request_name(cluster) == request.name)
+        };
+        if prefix.len() < LONGEST_IN_REQUEST {
+            return Some(named).filter(|named| is_asking(&named));
+        }
+        self.clusters.iter().map(|(name, _)| name).find(is_asking).cloned()
     }
 
     fn forget_secret_of(&mut self, name: &ClusterName, secret: Option<ClusterName>) {
@@ -293,6 +411,7 @@ impl keep::Index for Index {
             && self.requests.is_listed()
             && self.shoots.is_listed()
             && self.profiles.is_listed()
+            && self.adoptions.is_listed()
             && (!self.follows_namespaced || self.namespaced_profiles.is_listed())
             && self.locks.is_listed()
     }
@@ -305,6 +424,7 @@ impl keep::Index for Index {
             Followed::Profiles => &mut self.profiles,
             Followed::NamespacedProfiles => &mut self.namespaced_profiles,
             Followed::Locks => self.locks.progress(),
+            Followed::Adoptions => &mut self.adoptions,
         }
     }
 
@@ -321,6 +441,10 @@ impl keep::Index for Index {
             Followed::Shoots => {
                 let gone = self.shoots.missing().into_iter();
                 gone.flat_map(|name| self.forget_shoot(&name)).collect()
+            }
+            Followed::Adoptions => {
+                let gone = self.adoptions.missing().into_iter();
+                gone.flat_map(|name| self.forget_adoption(&name)).collect()
             }
             Followed::Profiles => {
                 self.profiles.missing().iter().for_each(|name| drop(self.profiles.remove(name)));
@@ -342,16 +466,15 @@ impl keep::Index for Index {
     }
 }
 
-/// The Cluster that owns a request.
-pub(super) fn owner(request: &SubscriptionRequest) -> Option<ClusterName> {
-    let owner = request.owner_references().iter().find(|owner| owner.kind == "Cluster")?;
-    Some(ClusterName { namespace: request.namespace()?, name: owner.name.clone() })
-}
-
 fn secret_of(cluster: &Cluster) -> Option<ClusterName> {
     let byoc = cluster.spec.byoc.as_ref()?;
     let namespace = cluster.namespace().unwrap_or_default();
     Some(ClusterName { namespace, name: byoc.kubeconfig_secret_ref.name.clone() })
+}
+
+fn cluster_of_adoption(adoption: &ShootAdoption) -> ClusterName {
+    let spec = &adoption.spec;
+    ClusterName { namespace: spec.cluster_namespace.clone(), name: spec.cluster_name.clone() }
 }
 
 fn cluster_of(shoot: &Shoot) -> Option<ClusterName> {

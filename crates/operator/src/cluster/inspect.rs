@@ -83,6 +83,15 @@ pub enum Forecast {
     Changes(Vec<Difference>),
 }
 
+impl Found {
+    /// Whether a Shoot is the Cluster's own.
+    pub fn owns(&self, shoot: &Shoot) -> bool {
+        let own = self.request.as_ref().filter(|request| flow::is_request_of(request, &self.cluster));
+        let request = own.and_then(|request| request.metadata.uid.as_deref());
+        flow::is_owned_by(&shoot.metadata, self.cluster.metadata.uid.as_deref(), request)
+    }
+}
+
 impl Inspector {
     /// A Cluster; none if there is none of this name.
     pub async fn find(&self, name: &ClusterName) -> Result<Option<Found>, CallError> {
@@ -140,6 +149,7 @@ impl Inspector {
             profile: found.profile.as_deref(),
             request: found.request.as_ref(),
             shoot: found.shoot.as_ref(),
+            adopts: None,
             is_live: true,
             garden_namespace: &self.garden_namespace,
             project: &self.project,
@@ -147,6 +157,7 @@ impl Inspector {
             has_turn: false,
             administrators: Looked::NotYet,
             is_locked: false,
+            issuers: Looked::NotYet,
             standing: standing.as_ref().map_or(Looked::Due, Looked::Seen),
             now: self.clock.now(),
         })
@@ -161,8 +172,7 @@ impl Inspector {
         if cluster.metadata.deletion_timestamp.is_some() {
             return Ok(Forecast::Leaving);
         }
-        let own = cluster.status.as_ref().and_then(|status| status.shoot_uid.as_ref());
-        match shoot.as_ref().filter(|shoot| own.is_some() && shoot.metadata.uid.as_ref() == own) {
+        match shoot.as_ref().filter(|shoot| found.owns(shoot)) {
             None => Ok(Forecast::NotMade),
             Some(shoot) if shoot.metadata.deletion_timestamp.is_some() => Ok(Forecast::Leaving),
             Some(shoot) => {

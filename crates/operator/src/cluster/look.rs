@@ -2,6 +2,7 @@
 
 use super::{
     ClusterName, Trouble,
+    adoption::Review,
     rollout::Rollout,
     run::{Inner, Insight},
 };
@@ -15,13 +16,13 @@ use crate::{
 };
 use allotment_api::{
     gardener::{CloudProfileSpec, Shoot},
-    kyma::{Cluster, ClusterPhase, ClusterStatus, SubscriptionRequest},
+    kyma::{Cluster, ClusterPhase, ClusterSpec, ClusterStatus, SubscriptionRequest},
     names::annotation,
 };
 use allotment_core::{
     cluster::{
         Clusters,
-        flow::{self, Decision, Looked, Standing, View, decide},
+        flow::{self, Decision, Looked, Standing, View, decide, is_request_of},
         shoot_name,
     },
     tenancy::NamespaceRole,
@@ -41,6 +42,9 @@ pub(super) struct Scene {
     pub(super) name: ClusterName,
     pub(super) cluster: Arc<Cluster>,
     pub(super) request: Option<Arc<SubscriptionRequest>>,
+    /// The UID of a Shoot that the platform lets it adopt, and what came of each adoption.
+    pub(super) adopts: Option<String>,
+    pub(super) reviews: Vec<Review>,
     pub(super) shoot: Option<Arc<Shoot>>,
     pub(super) is_live: bool,
     pub(super) refusal: Option<String>,
@@ -49,10 +53,22 @@ pub(super) struct Scene {
     pub(super) is_due: bool,
     /// Once for a whole reconcile: administrators that were seen were seen with or without the lock.
     is_locked: bool,
+    pub(super) are_issuers_checked: bool,
     pub(super) has_turn: bool,
     pub(super) clusters: Arc<Clusters>,
     role: NamespaceRole,
     profile: Option<Arc<CloudProfileSpec>>,
+}
+
+impl Scene {
+    /// The UID of the Cluster's own request.
+    pub(super) fn own_request(&self) -> Option<String> {
+        own_uid(self.request.as_deref()?, &self.cluster)
+    }
+}
+
+fn own_uid(request: &SubscriptionRequest, cluster: &Cluster) -> Option<String> {
+    Some(request).filter(|request| is_request_of(request, cluster))?.uid()
 }
 
 /// What comes after a step.
@@ -73,6 +89,7 @@ impl Inner {
             self.forget(name);
             return Ok(Outcome::Done);
         };
+        self.review_adoptions(&mut scene).await?;
         let mut last = None;
         for _ in 0..STEPS {
             let decision = decide(&self.view(&scene));
@@ -81,9 +98,10 @@ impl Inner {
                 Next::Decide => last = Some(decision.step),
                 Next::Publish => {
                     self.publish(&mut scene, &decision.status).await?;
-                    return Ok(self.outcome(&scene, &decision));
+                    let again = self.report_adoptions(&scene, &decision.status).await?;
+                    return Ok(self.outcome(&scene, &decision, again));
                 }
-                Next::Nothing => return Ok(self.outcome(&scene, &decision)),
+                Next::Nothing => return Ok(self.outcome(&scene, &decision, None)),
             }
         }
         Err(Trouble::Endless(last.map(|step| step.to_string()).unwrap_or_default()))
@@ -94,14 +112,18 @@ impl Inner {
         let (index, clusters) = (self.index(), self.clusters());
         let mut cluster = index.cluster(name)?;
         let shoot_name = shoot_name(&cluster, &self.settings.project).ok();
-        let shoot = shoot_name.and_then(|name| index.shoot(&name));
+        let request = index.request_of(&cluster);
+        let own = request.as_deref().and_then(|request| own_uid(request, &cluster));
+        let shoot = index.shoot_of(&cluster, own.as_deref(), shoot_name.as_deref());
         if shoot.is_none() && self.planted.has(Planted::MissingShootMadeAgain) {
             let marks = Arc::make_mut(&mut cluster).annotations_mut();
             marks.insert(annotation::RECREATE_SHOOT.to_owned(), "true".to_owned());
         }
         let scene = Scene {
             name: name.clone(),
-            request: index.request_of(&cluster),
+            request,
+            adopts: None,
+            reviews: Vec::new(),
             shoot,
             is_live: false,
             refusal: None,
@@ -109,6 +131,7 @@ impl Inner {
             standing: None,
             is_due: false,
             is_locked: index.is_locked(name),
+            are_issuers_checked: false,
             has_turn: self.rollout().has_turn(name, Instant::now()),
             profile: index.profile_for(&cluster, &clusters),
             role,
@@ -137,6 +160,7 @@ impl Inner {
             profile: scene.profile.as_deref(),
             request: scene.request.as_deref(),
             shoot: scene.shoot.as_deref(),
+            adopts: scene.adopts.as_deref(),
             is_live: scene.is_live,
             garden_namespace: &self.settings.garden_namespace,
             project: &self.settings.project,
@@ -149,6 +173,11 @@ impl Inner {
                 None => Looked::NotYet,
             },
             is_locked: scene.is_locked,
+            issuers: match scene.are_issuers_checked {
+                true => Looked::Seen(&()),
+                false if scene.is_due => Looked::Due,
+                false => Looked::NotYet,
+            },
             standing: match &scene.standing {
                 Some(Ok(standing)) => Looked::Seen(standing),
                 Some(Err(why)) => Looked::Failed(why),
@@ -159,13 +188,18 @@ impl Inner {
     }
 
     /// When to look again though nothing changes.
-    fn outcome(&self, scene: &Scene, decision: &Decision) -> Outcome {
+    fn outcome(&self, scene: &Scene, decision: &Decision, review: Option<Duration>) -> Outcome {
         let pace = scene.clusters.rollout.clusters_per_minute;
         let turn = decision.waits_for_turn.then(|| self.rollout().queue(&scene.name, pace, Instant::now()));
-        let looks_inside = scene.cluster.spec.byoc.is_some() || !scene.cluster.spec.administrators.is_empty();
+        let spec = &scene.cluster.spec;
+        let looks_inside = spec.byoc.is_some() || !spec.administrators.is_empty() || has_issuers(spec);
         let insight = self.insight(scene).next.saturating_duration_since(Instant::now());
-        let waits =
-            [decision.again, turn, Some(insight.max(Duration::from_secs(1))).filter(|_| looks_inside)];
+        let waits = [
+            decision.again,
+            turn,
+            review,
+            Some(insight.max(Duration::from_secs(1))).filter(|_| looks_inside),
+        ];
         waits.into_iter().flatten().min().map_or(Outcome::Done, Outcome::After)
     }
 
@@ -174,7 +208,7 @@ impl Inner {
         let before = scene.cluster.clone();
         let Some(written) = self.write_status(&before, status).await? else { return Ok(()) };
         scene.cluster = Arc::new(written);
-        for news in flow::news(&before, status) {
+        for news in flow::news(&before, status, scene.adopts.as_deref()) {
             let tone = if news.is_warning { Tone::Warning } else { Tone::Normal };
             tracing::info!(cluster = %scene.name, reason = news.reason, because = news.note, "news");
             self.recorder.say(&*before, tone, news.reason, &news.note).await;
@@ -212,6 +246,10 @@ impl Inner {
     pub(super) fn rollout(&self) -> MutexGuard<'_, Rollout> {
         self.rollout.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn has_issuers(spec: &ClusterSpec) -> bool {
+    spec.oidc_config.is_some() || !spec.additional_oidc_configs.is_empty()
 }
 
 /// What the status says of a cluster that the tenant brought, and that could be used: a restart need not look into all of them.

@@ -5,20 +5,26 @@
 //! | `index` | what is known, from watches |
 //! | `run` | the operator as a whole |
 //! | `look` | one look at a Cluster: decide, act, decide again, and the status at the end |
-//! | `act` | the steps: every call that changes something |
+//! | `act`, `ending` | the steps: every call that changes something |
+//! | `issuers` | the ConfigMaps in the garden that say who may log in |
+//! | `adoption` | Shoots that the platform has a Cluster adopt |
 //! | `orphan` | requests whose Cluster is gone |
 //! | `inspect` | what somebody is told who asks from outside |
 //! | `rollout` | how fast what nobody asked for is rolled out |
 
 mod act;
+mod adoption;
+mod ending;
 mod index;
 mod inspect;
+mod issuers;
 mod look;
 mod orphan;
 mod rollout;
 mod run;
 mod trouble;
 
+pub use adoption::live_owner;
 pub use index::{ClusterName, Followed, Index};
 pub use inspect::{Forecast, Found, Inspector};
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
@@ -31,4 +37,6 @@ pub enum Task {
     Cluster(ClusterName),
     /// A SubscriptionRequest of ours whose Cluster is not there.
     Orphan(ClusterName),
+    /// A ShootAdoption whose Cluster is not there, by name.
+    Adoption(String),
 }

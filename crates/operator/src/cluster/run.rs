@@ -23,12 +23,14 @@ use crate::{
     tenancy::NamespaceRoles,
 };
 use allotment_api::{
+    allotment::ShootAdoption,
     gardener::{CloudProfile, NamespacedCloudProfile, Shoot},
-    kyma::{Cluster, SubscriptionRequest},
+    kyma::{BindingKind, Cluster, SubscriptionRequest},
     names::label,
 };
 use allotment_core::{
     cluster::{Clusters, flow::Standing},
+    rules::RuleSet,
     tenancy::Tenancy,
 };
 use futures::future::pending;
@@ -55,10 +57,13 @@ pub struct Settings {
     pub project: String,
     /// The only namespace whose Clusters are looked at; none: all.
     pub cluster_namespace: Option<String>,
-    /// The operator's own namespace in the control plane: the Lease and AccessLocks are there.
+    /// The operator's own namespace in the control plane, where tenants have no rights: the Lease, AccessLocks and
+    /// ShootAdoptions are there.
     pub lease_namespace: String,
     /// Who this process is: another one in every replica.
     pub identity: String,
+    /// Where the labels of pool entries are.
+    pub binding_kind: BindingKind,
     /// The label of pool entries with the tenant, and the one that makes them dirty.
     pub labels: allotment_core::pool::LabelKeys,
     /// How many Clusters are looked at at once.
@@ -72,6 +77,8 @@ pub struct Policy {
     pub clusters: Arc<Clusters>,
     /// Whose namespaces are.
     pub tenancy: Arc<Tenancy>,
+    /// Which account a Cluster's request is for; without them no Shoot is adopted.
+    pub rules: Option<Arc<RuleSet>>,
 }
 
 /// What an operator is made of.
@@ -162,6 +169,11 @@ impl Operator {
         self.resync();
     }
 
+    /// Takes new rules. They matter to adoptions only, which are reviewed again and again.
+    pub fn set_rules(&self, rules: Option<Arc<RuleSet>>) {
+        self.0.policy.write().unwrap_or_else(PoisonError::into_inner).rules = rules;
+    }
+
     /// Whether everything that is followed has been listed once.
     pub fn is_complete(&self) -> bool {
         self.0.cache.is_complete() && self.0.roles.is_listed()
@@ -203,6 +215,7 @@ impl Controller for Operator {
                 match task {
                     Task::Cluster(name) => inner.look_at_cluster(&name).await,
                     Task::Orphan(name) => inner.look_at_orphan(&name).await,
+                    Task::Adoption(name) => inner.reconcile_adoption(&name).await,
                 }
             })
         })
@@ -216,6 +229,8 @@ impl Controller for Operator {
         let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
         let profiles: Api<DeserializeGuard<CloudProfile>> = Api::all(inner.garden.clone());
         let locks = LockStore::source(&inner.control_plane, &inner.settings.lease_namespace);
+        let adoptions: Api<DeserializeGuard<ShootAdoption>> =
+            Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
         tokio::join!(
             keeper.keep(
                 Followed::Clusters,
@@ -238,6 +253,9 @@ impl Controller for Operator {
                 Index::learn_shoot,
                 |index, gone| index.forget_shoot(&gone.name_any()),
             ),
+            // Only in our own namespace, where tenants have no rights.
+            keeper.keep(Followed::Adoptions, adoptions, None, Index::learn_adoption, |index, gone| index
+                .forget_adoption(&gone.name_any()),),
             keeper.keep(
                 Followed::Profiles,
                 profiles,
@@ -269,6 +287,10 @@ impl Inner {
         }
     }
 
+    pub(super) fn rules(&self) -> Option<Arc<RuleSet>> {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).rules.clone()
+    }
+
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
         self.cache.index()
     }
@@ -289,7 +311,8 @@ impl Inner {
 
     fn enqueue_all(&self) {
         let index = self.index();
-        index.all_clusters().into_iter().chain(index.orphans()).for_each(|task| self.queue.add(task));
+        let tasks = index.all_clusters().into_iter().chain(index.orphans()).chain(index.stray_adoptions());
+        tasks.for_each(|task| self.queue.add(task));
     }
 
     fn in_control_plane<K>(&self) -> Api<DeserializeGuard<K>>

@@ -117,8 +117,18 @@ impl Inner {
         Ok(reached)
     }
 
+    /// The same, to grant something: only in a Shoot that is the Cluster's own.
+    async fn reach_own(&self, scene: &mut Scene) -> Result<Reached, TargetTrouble> {
+        if scene.reached.is_none()
+            && let Some(key) = scene.place().or_else(|| scene.cluster.as_deref().map(key_of))
+        {
+            self.check_ownership(scene, &key).await?;
+        }
+        self.reach(scene).await
+    }
+
     async fn grant(&self, scene: &mut Scene, grant: &Grant) -> Result<(), TargetTrouble> {
-        let reached = self.reach(scene).await?;
+        let reached = self.reach_own(scene).await?;
         let tokens = scene.request.status.as_ref().map(|status| status.tokens.as_slice()).unwrap_or_default();
         // Before the first token there is nothing that would have to go.
         let is_first = matches!(tokens, [only] if only.state == TokenState::Asked);
@@ -137,7 +147,7 @@ impl Inner {
         secret: &str,
         seconds: i64,
     ) -> Result<(), Trouble> {
-        let reached = self.reach(scene).await?;
+        let reached = self.reach_own(scene).await?;
         let is_leaked =
             scene.request.annotations().get(annotation::ROTATE).is_some_and(|value| value == "true");
         if is_leaked {

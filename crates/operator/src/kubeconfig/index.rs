@@ -270,6 +270,7 @@ fn pruned(cluster: Cluster) -> Cluster {
             administrators: Vec::new(),
             maintenance: None,
             shoot_template: None,
+            deletion_protection: None,
         },
         status,
     }

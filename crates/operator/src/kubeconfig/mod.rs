@@ -13,6 +13,7 @@ mod act;
 mod index;
 mod inside;
 mod look;
+mod ownership;
 mod publish;
 mod run;
 mod trouble;

@@ -92,9 +92,9 @@ pub struct Operator(pub(crate) Arc<Inner>);
 /// What operators share.
 pub(crate) struct Inner {
     pub(super) control_plane: Client,
-    garden: Client,
+    pub(super) garden: Client,
     pub(super) targets: Targets,
-    settings: Settings,
+    pub(super) settings: Settings,
     policy: RwLock<Policy>,
     pub(super) roles: NamespaceRoles,
     pub(super) clock: Clock,

@@ -72,7 +72,7 @@ impl Operators {
                         garden: garden.client.clone(),
                         targets: operators.targets.clone(),
                         settings: cluster_settings(config, identity.to_owned()),
-                        policy: cluster_policy(config),
+                        policy: cluster_policy(settled),
                         clock: clock.clone(),
                         metrics: metrics.clone(),
                     }));
@@ -176,6 +176,7 @@ pub fn cluster_settings(config: &Config, identity: String) -> cluster::Settings 
         cluster_namespace: None,
         lease_namespace: own_namespace(),
         identity,
+        binding_kind: config.hap.binding_kind,
         labels: config.hap.labels.clone(),
         workers: WORKERS,
     }
@@ -200,9 +201,11 @@ pub(super) fn kubeconfig_policy(config: &Config) -> kubeconfig::Policy {
     }
 }
 
-pub(super) fn cluster_policy(config: &Config) -> cluster::Policy {
+pub(super) fn cluster_policy(settled: &Settled) -> cluster::Policy {
+    let config = &settled.config;
     cluster::Policy {
         clusters: Arc::new(config.clusters.clone()),
         tenancy: Arc::new(config.tenancy.clone().unwrap_or_default()),
+        rules: settled.rules.clone(),
     }
 }

@@ -116,6 +116,9 @@ impl Reload {
             taken.push(format!("{} rules and the limits", policy.rules.rules().len()));
             operator.set_policy(policy);
         }
+        if let Some(operator) = &self.operators.cluster {
+            operator.set_rules(settled.rules.clone());
+        }
         let Config { hap, clusters, access, tenancy, byoc, .. } = &settled.config;
         let has_other_tenants = *tenancy != self.config.tenancy;
         let is_other_access = *access != self.config.access
@@ -127,7 +130,7 @@ impl Reload {
             self.config.clusters.follows_namespaced_profiles() || !clusters.follows_namespaced_profiles();
         if let Some(operator) = self.operators.cluster.as_ref().filter(|_| is_other && is_followed) {
             taken.push("what Clusters are made of".to_owned());
-            operator.set_policy(cluster_policy(&settled.config));
+            operator.set_policy(cluster_policy(&settled));
             self.config.clusters.clone_from(clusters);
         }
         if let Some(operator) = self.operators.kubeconfig.as_ref().filter(|_| is_other_access) {

@@ -212,6 +212,11 @@ impl Index {
         self.count_foreign(account).saturating_sub(own)
     }
 
+    /// Whether a Shoot of this request is in an account, as far as is known.
+    pub fn shows_shoot_of(&self, account: &AccountName, request: &RequestUid) -> bool {
+        self.shoots_in(account).any(|(_, shoot)| shoot.request.as_ref() == Some(request))
+    }
+
     /// How many Shoots are followed.
     pub fn shoots(&self) -> usize {
         self.shoots.len()

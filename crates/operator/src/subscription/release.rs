@@ -22,6 +22,10 @@ use std::{sync::Arc, time::Duration};
 /// A Shoot that goes wakes the request; this is for the case that it was missed.
 const RELEASING_LOOK: Duration = Duration::from_secs(60);
 
+/// The cache shows a Shoot of the request that a live read does not: it is gone, or it was released and is foreign now, and keeps
+/// the account. The watch tells which in a moment.
+const CACHE_LAGS: Duration = Duration::from_millis(500);
+
 impl Inner {
     pub(super) async fn release(
         &self,
@@ -48,6 +52,9 @@ impl Inner {
                 let because = format!("Shoot {shoot} is still in account {}", assignment.account);
                 self.publish(request, &Progress::Releasing { because }).await?;
                 return Ok(Outcome::After(RELEASING_LOOK));
+            }
+            if self.index().shows_shoot_of(&assignment.account, &key.uid) {
+                return Ok(Outcome::After(CACHE_LAGS));
             }
             let because = "the request is deleted and its Shoot is gone";
             self.give_back(term, &assignment, because).await?;
@@ -86,6 +93,9 @@ impl Inner {
         }
         if self.shoot_of(uid).await?.is_some() {
             return Ok(Outcome::After(RELEASING_LOOK));
+        }
+        if self.index().shows_shoot_of(&assignment.account, uid) {
+            return Ok(Outcome::After(CACHE_LAGS));
         }
         self.give_back(term, &assignment, "the request is gone and so is its Shoot").await?;
         Ok(Outcome::Done)

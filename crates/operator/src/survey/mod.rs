@@ -1,6 +1,7 @@
 //! Everything read once, for people who ask about the pool: entries, Shoots and requests as the operator sees them, and
 //! the ledger if there is one. Nothing is written.
 
+mod clusters;
 mod secrets;
 
 use crate::{
@@ -17,9 +18,10 @@ use allotment_api::{
 };
 use allotment_core::{
     check::Seat,
+    cluster::flow::forget_managed_fields,
     pool::{
-        AccountName, Ailment, Asked, Complaint, Grown, Patient, PoolKey, PoolSummary, RequestUid, Row, Sides,
-        Tenant, compare, same_credentials, state, summarize,
+        AccountName, Ailment, Asked, Complaint, Grown, NotReady, Patient, PoolKey, PoolSummary, RequestUid,
+        Row, Sides, Tenant, compare, same_credentials, state, summarize,
     },
 };
 use jiff::Timestamp;
@@ -29,7 +31,7 @@ use kube::{
     api::{ListParams, ObjectList},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{cell::RefCell, collections::BTreeMap, fmt::Debug};
 
 /// As many objects come with one answer.
 const PAGE: u32 = 500;
@@ -65,6 +67,7 @@ pub struct Survey {
     waiting: BTreeMap<PoolKey, u64>,
     queued: Vec<RequestUid>,
     missing_secrets: BTreeMap<AccountName, String>,
+    not_ready: Vec<NotReady>,
     has_ledger: bool,
     has_requests: bool,
 }
@@ -112,11 +115,21 @@ impl Survey {
             secrets::learn(&mut index, Api::<Secret>::namespaced(garden.clone(), namespace)).await?;
         }
         progress("the Shoots");
-        all(&mut index, Followed::Shoots, &shoots, |index, one| Index::learn_shoot(index, &one)).await?;
+        let owned = RefCell::new(BTreeMap::new());
+        let learn = |index: &mut Index, mut one: Shoot| {
+            forget_managed_fields(&mut one.metadata);
+            let tasks = Index::learn_shoot(index, &one);
+            owned.borrow_mut().insert(one.name_any(), one.metadata);
+            tasks
+        };
+        all(&mut index, Followed::Shoots, &shoots, learn).await?;
+        let mut not_ready = Vec::new();
         if let Some(control_plane) = control_plane {
             progress("the SubscriptionRequests");
             let requests: Api<SubscriptionRequest> = Api::all(control_plane.clone());
             all(&mut index, Followed::Requests, &requests, Index::learn_request).await?;
+            progress("the Clusters");
+            not_ready = clusters::not_ready(control_plane.clone(), &index, &owned.into_inner()).await?;
         }
         let mut survey = Self {
             index,
@@ -125,6 +138,7 @@ impl Survey {
             waiting: BTreeMap::new(),
             queued: Vec::new(),
             missing_secrets: BTreeMap::new(),
+            not_ready,
             has_ledger: ledger.is_some(),
             has_requests: control_plane.is_some(),
         };
@@ -233,6 +247,7 @@ impl Survey {
             waiting: self.queued.clone(),
             requests: self.index.requests().map(|(name, request)| self.asked(name, request)).collect(),
             shoots: shoots.collect(),
+            not_ready: self.not_ready.clone(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Clusters, from the first write to the last.
 
-use super::stage::{Fault, Running as Subscription, Stage, until};
+use super::stage::{Fault, RULES, Running as Subscription, Stage, until};
 use allotment_api::{
     condition::ConditionStatus,
     gardener::{KubeconfigAccess, Shoot},
-    kyma::{Cluster, ClusterPhase, ClusterStatus, SubscriptionPhase, SubscriptionRequest},
+    kyma::{BindingKind, Cluster, ClusterPhase, ClusterStatus, SubscriptionPhase, SubscriptionRequest},
     names::{annotation, label},
 };
 use allotment_core::{
@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
 
-const CONFIGURATION: &str = "
+pub const CONFIGURATION: &str = "
 providers:
   aws: {cloudProfile: aws}
 rollout: {clustersPerMinute: 6000}
@@ -65,6 +65,11 @@ impl Play {
             async move { operator.run_as_leader().await }
         });
         Ok(Self { stage, operator, targets, task, _subscription: subscription })
+    }
+
+    /// Ends the cluster operator.
+    pub fn stop(&self) {
+        self.task.abort();
     }
 
     pub fn clusters(&self) -> Api<Cluster> {
@@ -153,7 +158,7 @@ impl Play {
     }
 
     /// Who sits in which account, by the ledger.
-    async fn assigned(&self, account: &str) -> Result<usize, Fault> {
+    pub async fn assigned(&self, account: &str) -> Result<usize, Fault> {
         let account = self.stage.ledger.account(&AccountName::new(account)).await?;
         Ok(account.map_or(0, |account| account.assignments.len()))
     }
@@ -224,19 +229,21 @@ fn operator(stage: &Stage) -> Result<(Operator, Targets), Fault> {
             cluster_namespace: Some(stage.plot.namespace.clone()),
             lease_namespace: stage.plot.namespace.clone(),
             identity: "cluster-operator".to_owned(),
+            binding_kind: BindingKind::default(),
             labels: LabelKeys::default(),
             workers: 4,
         },
-        policy: policy(CONFIGURATION)?,
+        policy: policy(stage, CONFIGURATION)?,
         clock,
         metrics,
     });
     Ok((operator, targets))
 }
 
-fn policy(text: &str) -> Result<Policy, Fault> {
+pub fn policy(stage: &Stage, text: &str) -> Result<Policy, Fault> {
     let clusters: Clusters = serde_saphyr::from_str(text)?;
-    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()) })
+    let rules = Some(stage.policy(RULES).rules);
+    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()), rules })
 }
 
 pub fn condition(cluster: &Cluster, type_: &str) -> Option<(ConditionStatus, String, String)> {
@@ -245,7 +252,7 @@ pub fn condition(cluster: &Cluster, type_: &str) -> Option<(ConditionStatus, Str
     Some((found.status, found.reason.clone(), found.message.clone()))
 }
 
-fn provisioned(cluster: &Cluster) -> Option<(ConditionStatus, String, String)> {
+pub fn provisioned(cluster: &Cluster) -> Option<(ConditionStatus, String, String)> {
     condition(cluster, "ClusterProvisioned")
 }
 
@@ -519,28 +526,6 @@ pub async fn a_shoot_that_gardener_gave_up_is_retried(landscape: Landscape) -> O
     Ok(())
 }
 
-pub async fn a_shoot_that_is_there_is_adopted_only_when_told_to(landscape: Landscape) -> Outcome {
-    let play = Play::new(&landscape, 1).await?;
-    // The tenant holds the account already.
-    play.stage.ask("first", "t-1").await?;
-    assert_eq!(play.stage.bound("first").await?, "a");
-    let shoot = play.stage.shoot("older", "a", None).await?;
-    play.create("one", |cluster| {
-        cluster["spec"]["core"]["shootName"] = json!("older");
-        cluster["spec"]["infrastructure"]["numberOfZones"] = json!(3);
-    })
-    .await?;
-    let message = play.because("one", "ShootTaken").await?;
-    assert!(message.contains(&shoot.uid().unwrap()), "{message}");
-    play.annotate("one", annotation::ADOPT_SHOOT, &shoot.uid().unwrap()).await?;
-    let status = play.ready("one").await?;
-    assert_eq!(status.shoot_uid, shoot.uid());
-    play.that("one", "is unmarked", |cluster| !cluster.annotations().contains_key(annotation::ADOPT_SHOOT))
-        .await?;
-    play.resync_writes_nothing().await?;
-    Ok(())
-}
-
 pub async fn a_changed_configuration_is_rolled_out_in_turns(landscape: Landscape) -> Outcome {
     let play = Play::new(&landscape, 1).await?;
     for name in ["one", "two"] {
@@ -559,7 +544,7 @@ pub async fn a_changed_configuration_is_rolled_out_in_turns(landscape: Landscape
             "providers: {{aws: {{cloudProfile: aws, volume: {{size: 99Gi}}}}}}\nrollout: {{clustersPerMinute: {pace}}}"
         )
     };
-    play.operator.set_policy(policy(&text(1))?);
+    play.operator.set_policy(policy(&play.stage, &text(1))?);
     let rolled_out = async || -> Result<usize, String> {
         let mut count = 0;
         for name in &shoots {

@@ -3,12 +3,15 @@
 
 mod access;
 mod access_kills;
+mod adoptions;
 mod brought;
 mod claims;
 mod clusters;
 mod desk;
+mod forged;
 mod ledgers;
 mod locks;
+mod protection;
 mod releases;
 mod rendering;
 mod revoking;
@@ -67,10 +70,24 @@ fn main() -> ExitCode {
         case!(clusters::issuers_are_rolled_out_with_a_config_map_of_their_own),
         case!(clusters::a_shoot_that_gardener_gave_up_is_retried),
         case!(clusters::a_cluster_that_the_tenant_brings_is_used_and_left_alone),
-        case!(clusters::a_shoot_that_is_there_is_adopted_only_when_told_to),
+        case!(adoptions::the_annotation_alone_adopts_nothing),
+        case!(adoptions::the_platform_has_a_shoot_adopted),
+        case!(adoptions::a_copy_of_the_clusters_own_shoot_is_adopted_too),
+        case!(adoptions::what_stands_against_an_adoption_is_told_to_the_platform_only),
+        case!(protection::a_protected_cluster_that_is_deleted_keeps_everything_until_it_is_confirmed),
+        case!(protection::whoever_may_edit_a_cluster_lifts_its_protection),
+        case!(protection::a_released_shoot_keeps_its_account_and_is_adopted),
+        case!(protection::a_deleted_namespace_takes_no_protected_shoot),
+        case!(protection::a_deleted_definition_takes_no_protected_shoot),
         case!(clusters::a_changed_configuration_is_rolled_out_in_turns),
         case!(clusters::a_request_deleted_by_hand_keeps_its_account_while_the_cluster_lives),
         case!(clusters::a_cluster_whose_finalizer_was_removed_leaves_nothing_behind),
+        case!(forged::a_forged_status_takes_no_shoot),
+        case!(forged::a_forged_shoot_name_makes_no_second_shoot_and_keeps_none),
+        case!(forged::a_forged_status_opens_no_shoot),
+        case!(forged::a_forged_owner_and_finalizer_delete_nothing),
+        case!(forged::a_config_map_that_somebody_deleted_is_put_back),
+        case!(forged::a_cluster_whose_shoot_changed_hands_or_is_gone_is_not_ready),
         case!(access::a_kubeconfig_can_do_what_was_asked_for_and_nothing_else),
         case!(revoking::a_leaked_token_is_ended_after_the_new_one_is_published),
         case!(revoking::what_is_revoked_is_refused_and_can_be_granted_anew),

@@ -128,10 +128,15 @@ impl Field {
                 cluster_namespace: None,
                 lease_namespace: "default".to_owned(),
                 identity: "bench".to_owned(),
+                binding_kind: BindingKind::default(),
                 labels: LabelKeys::default(),
                 workers: 8,
             },
-            policy: cluster::Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()) },
+            policy: cluster::Policy {
+                clusters: Arc::new(clusters),
+                tenancy: Arc::new(Tenancy::trusted()),
+                rules: None,
+            },
             clock,
             metrics,
         });

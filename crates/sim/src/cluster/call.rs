@@ -25,7 +25,10 @@ pub(crate) fn reading(plural: &str, name: &str, query: &str) -> &'static str {
         ("credentialsbindings", _) => "read account",
         ("accesslocks", _) if watch => "watch cluster locks",
         ("accesslocks", _) => "list cluster locks",
-        ("configmaps", _) => "look for maps",
+        ("configmaps", true) => "look for maps",
+        ("configmaps", false) => "read map",
+        ("shootadoptions", _) if watch => "watch adoptions",
+        ("shootadoptions", _) => "list adoptions",
         ("clusterrolebindings", true) => "look for grants",
         ("clusterrolebindings", false) => "read grant",
         _ if watch => "watch other things",
@@ -53,11 +56,13 @@ pub(crate) fn writing(method: &Method, plural: &str, sub: Option<&str>, body: &V
         "shoots" if body.get("spec").is_none() && metadata["annotations"].get(CONFIRM_DELETION).is_some() => {
             "confirm deletion"
         }
+        "shoots" if body.get("spec").is_none() && metadata.get("labels").is_some() => "release shoot",
         "shoots" if body.get("spec").is_none() => "retry",
         "shoots" if metadata.get("resourceVersion").is_none() => "create shoot",
         "shoots" => "update shoot",
         "configmaps" if deletes => "remove map",
         "configmaps" => "map",
+        "shootadoptions" => "adoption status",
         "clusterrolebindings" if deletes => "revoke",
         "clusterrolebindings" => "grant",
         _ => "other write",

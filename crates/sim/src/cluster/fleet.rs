@@ -70,7 +70,8 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
         held: cluster.finalizers().iter().any(|name| name == finalizer::CLUSTER),
         paused: is_marked(annotation::PAUSE),
         may_recreate: is_marked(annotation::RECREATE_SHOOT),
-        may_adopt: cluster.annotations().get(annotation::ADOPT_SHOOT).cloned(),
+        // Nobody has a Shoot adopted.
+        may_adopt: None,
         shoot_name: shoot_name(&cluster, PROJECT).unwrap_or_default(),
         shoot_uid: status.shoot_uid,
         phase: status.phase,
@@ -108,6 +109,7 @@ pub(crate) fn stand_of(object: &Value, map: Option<&str>, forged: bool) -> Optio
     Some(Stand {
         uid: shoot.uid().unwrap_or_default(),
         request: shoot.labels().get(label::SUBSCRIPTION_REQUEST).map(RequestUid::new),
+        cluster: shoot.labels().get(label::CLUSTER_UID).cloned(),
         account: shoot.spec.credentials_binding_name.clone().map(AccountName::new),
         version: version.split('.').filter_map(|part| part.parse().ok()).collect(),
         deleting: shoot.metadata.deletion_timestamp.is_some(),

@@ -5,7 +5,7 @@ use crate::stage::coverage::{ANY, Operation, Sort, operation};
 /// How far Gardener is with the Shoot.
 const STAGE: &[&str] = &["working", "done", "given up"];
 
-pub(crate) const OPERATIONS: [Operation; 38] = [
+pub(crate) const OPERATIONS: [Operation; 43] = [
     operation("hold", Sort::Write, ANY),
     operation("ask", Sort::Write, ANY),
     operation("map", Sort::Write, ANY),
@@ -24,6 +24,8 @@ pub(crate) const OPERATIONS: [Operation; 38] = [
     operation("revoke", Sort::Write, ANY),
     operation("confirm deletion", Sort::Write, STAGE),
     operation("delete shoot", Sort::Write, STAGE),
+    operation("release shoot", Sort::Unplayed("nobody releases a Shoot"), ANY),
+    operation("adoption status", Sort::Unplayed("nobody has a Shoot adopted"), ANY),
     operation("remove map", Sort::Write, ANY),
     operation("give back", Sort::Write, ANY),
     operation("let request go", Sort::Write, ANY),
@@ -40,6 +42,7 @@ pub(crate) const OPERATIONS: [Operation; 38] = [
     operation("read cluster", Sort::Read, ANY),
     operation("look for own shoot", Sort::Read, ANY),
     operation("look for maps", Sort::Read, ANY),
+    operation("read map", Sort::Unplayed("it is due after half an hour"), ANY),
     operation("read cluster lease", Sort::Read, ANY),
     operation("list clusters", Sort::List, ANY),
     operation("list own requests", Sort::List, ANY),
@@ -51,4 +54,6 @@ pub(crate) const OPERATIONS: [Operation; 38] = [
     operation("watch own shoots", Sort::Watch, ANY),
     operation("watch cluster locks", Sort::Watch, ANY),
     operation("watch profiles", Sort::Watch, ANY),
+    operation("list adoptions", Sort::List, ANY),
+    operation("watch adoptions", Sort::Watch, ANY),
 ];

@@ -6,6 +6,7 @@ use crate::stage::{
     wire::Wire,
     world::{GARDEN, NAMESPACE, SimError, World},
 };
+use allotment_api::kyma::BindingKind;
 use allotment_core::{cluster::Clusters, pool::LabelKeys, tenancy::Tenancy};
 use allotment_operator::{
     cluster::{Operator, Parts, Policy, Settings},
@@ -53,6 +54,7 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
             cluster_namespace: None,
             lease_namespace: NAMESPACE.to_owned(),
             identity,
+            binding_kind: BindingKind::default(),
             labels: LabelKeys::default(),
             workers: usize::try_from(world.options.workers).unwrap_or(1),
         },
@@ -73,5 +75,5 @@ pub(crate) fn policy(disk: u64, pace: u64) -> Result<Policy, SimError> {
     );
     let clusters: Clusters =
         serde_saphyr::from_str(&text).map_err(|error| SimError::Configuration(error.to_string()))?;
-    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()) })
+    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()), rules: None })
 }

@@ -37,7 +37,7 @@ impl World {
             let plural = crd["spec"]["names"]["plural"].as_str();
             plural == Some("subscriptionrequests")
                 || (self.options.clusters + self.options.accesses > 0 && plural == Some("accesslocks"))
-                || (self.options.clusters > 0 && is_cluster(crd))
+                || (self.options.clusters > 0 && (is_cluster(crd) || plural == Some("shootadoptions")))
                 || (self.options.accesses > 0 && plural == Some("kubeconfigrequests"))
         };
         for crd in crds::all().iter().map(|crd| json!(crd)).filter(is_ours) {

@@ -10,25 +10,25 @@ use crate::{
     output::{self, Paint},
 };
 use allotment_api::{
+    allotment::{ShootAdoption, ShootAdoptionPhase, ShootAdoptionSpec},
     gardener::Shoot,
     kyma::{BindingKind, Cluster},
-    names::annotation,
 };
 use allotment_core::{
     cluster::{
-        adopt::{Adoption, Progress, obstacles, progress},
+        adopt::{Adoption, obstacles, reported},
         flow,
     },
     pool::wanted,
 };
 use allotment_operator::{
-    cluster::{ClusterName, Forecast, Found},
+    cluster::{ClusterName, Forecast, Found, live_owner},
     runtime::call::call,
 };
 use anyhow::{Context, Result, anyhow};
 use kube::{
     Api, ResourceExt,
-    api::{Patch, PatchParams, PostParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
 use std::{
@@ -38,11 +38,8 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// How often the Cluster is looked at.
+/// How often the ShootAdoption is read.
 const LOOK: Duration = Duration::from_millis(500);
-
-/// What the Cluster says may be from before it was told. The operator hears of it at once.
-const HEARD: Duration = Duration::from_secs(5);
 
 /// Stands for the UID of a SubscriptionRequest that is not there yet.
 const ITS_UID: &str = "the-UID-of-its-SubscriptionRequest";
@@ -53,6 +50,7 @@ pub(super) struct Asked {
     pub(super) namespace: Option<String>,
     pub(super) file: Option<PathBuf>,
     pub(super) shoot: String,
+    pub(super) operator_namespace: String,
     pub(super) yes: bool,
     pub(super) timeout: Duration,
 }
@@ -79,7 +77,7 @@ pub(super) async fn run(opened: &Opened, asked: Asked) -> Result<ExitCode> {
         return Ok(refused(&format!("there is no Shoot {} in {namespace}", asked.shoot)));
     };
     let name = named(&found.cluster);
-    if is_taken_over(&found.cluster, shoot) {
+    if found.owns(shoot) {
         output::print(&format!("Shoot {} is Cluster {name}'s already\n", asked.shoot))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -92,9 +90,9 @@ pub(super) async fn run(opened: &Opened, asked: Asked) -> Result<ExitCode> {
     if !asked.yes && !confirmed(&format!("Take over Shoot {} as Cluster {name}?", asked.shoot))? {
         return Ok(ExitCode::FAILURE);
     }
-    let uid = shoot.uid().unwrap_or_default();
-    tell(opened, &found.cluster, &asked, &uid).await?;
-    wait(opened, &name, &uid, asked.timeout).await
+    name_shoot(opened, &found.cluster, &asked.shoot).await?;
+    let adoption = tell(opened, &asked.operator_namespace, &name, shoot).await?;
+    wait(opened, &adoption, &name, asked.timeout).await
 }
 
 /// The Cluster in a file, which may not be there yet.
@@ -128,11 +126,6 @@ async fn from_file(opened: &Opened, asked: &Asked, file: &Path) -> Result<Result
     Ok(Ok(serde_json::from_value(object).with_context(|| format!("cannot read Cluster {name}"))?))
 }
 
-fn is_taken_over(cluster: &Cluster, shoot: &Shoot) -> bool {
-    let own = cluster.status.as_ref().and_then(|status| status.shoot_uid.as_ref());
-    own.is_some() && own == shoot.metadata.uid.as_ref()
-}
-
 /// Says what stands against it, if anything does.
 async fn stands_against(opened: &Opened, found: &Found, shoot: &Shoot) -> Result<Option<ExitCode>> {
     let Opened { inspector, config, rules } = opened;
@@ -151,13 +144,14 @@ async fn stands_against(opened: &Opened, found: &Found, shoot: &Shoot) -> Result
             "the pool is not made of CredentialsBindings: whose account it is has to be seen by yourself",
         );
     }
-    let own = found.request.as_ref().and_then(|request| request.uid());
     let account = inspector.account_of(shoot).await?;
+    let (uid, own) = (found.cluster.uid(), found.request.as_ref().and_then(|request| request.uid()));
+    let owner = live_owner(&inspector.control_plane, &shoot.metadata, uid.as_deref(), own.as_deref()).await?;
     let against = obstacles(&Adoption {
         cluster: &found.cluster,
         shoot,
+        owner: owner.as_ref(),
         project: &inspector.project,
-        request: own.as_deref(),
         account: account.as_ref(),
         labels: &config.hap.labels,
         wanted: bindings_tell.then_some(&wanted),
@@ -186,52 +180,84 @@ async fn preview(opened: &Opened, found: &Found, shoot: &str) -> Result<Option<E
     }
 }
 
-/// Tells the operator, by the Cluster.
-async fn tell(opened: &Opened, cluster: &Cluster, asked: &Asked, uid: &str) -> Result<()> {
+/// Makes the Cluster, or gives it the name of the Shoot.
+async fn name_shoot(opened: &Opened, cluster: &Cluster, shoot: &str) -> Result<()> {
     let name = named(cluster);
     let api: Api<Cluster> = Api::namespaced(opened.inspector.control_plane.clone(), &name.namespace);
     let Some(version) = cluster.resource_version() else {
         let mut made = cluster.clone();
-        made.annotations_mut().insert(annotation::ADOPT_SHOOT.to_owned(), uid.to_owned());
         if let Some(core) = &mut made.spec.core {
-            core.shoot_name = Some(asked.shoot.clone());
+            core.shoot_name = Some(shoot.to_owned());
         }
         call(|| format!("create Cluster {name}"), api.create(&PostParams::default(), &made)).await?;
         return Ok(());
     };
     let patch = json!({
-        "metadata": {
-            "uid": cluster.uid(),
-            "resourceVersion": version,
-            "annotations": { (annotation::ADOPT_SHOOT): uid },
-        },
-        "spec": { "core": { "shootName": asked.shoot } },
+        "metadata": { "uid": cluster.uid(), "resourceVersion": version },
+        "spec": { "core": { "shootName": shoot } },
     });
     let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-    call(|| format!("annotate Cluster {name}"), api.patch(&name.name, &params, &patch)).await?;
+    call(|| format!("name the Shoot of Cluster {name}"), api.patch(&name.name, &params, &patch)).await?;
     Ok(())
 }
 
+/// Tells the operator, in its own namespace.
+async fn tell(
+    opened: &Opened,
+    namespace: &str,
+    cluster: &ClusterName,
+    shoot: &Shoot,
+) -> Result<ShootAdoption> {
+    let api: Api<ShootAdoption> = Api::namespaced(opened.inspector.control_plane.clone(), namespace);
+    let mut adoption = ShootAdoption::new(
+        "",
+        ShootAdoptionSpec {
+            cluster_namespace: cluster.namespace.clone(),
+            cluster_name: cluster.name.clone(),
+            shoot_name: shoot.name_any(),
+            shoot_uid: shoot.uid().unwrap_or_default(),
+        },
+    );
+    adoption.metadata.name = None;
+    adoption.metadata.generate_name = Some(format!("{}-", shoot.name_any()));
+    let made = api.create(&PostParams::default(), &adoption);
+    Ok(call(|| format!("create a ShootAdoption in {namespace}"), made).await?)
+}
+
 /// Waits until it is done, or will not be.
-async fn wait(opened: &Opened, name: &ClusterName, uid: &str, patience: Duration) -> Result<ExitCode> {
-    let api: Api<Cluster> = Api::namespaced(opened.inspector.control_plane.clone(), &name.namespace);
+async fn wait(
+    opened: &Opened,
+    adoption: &ShootAdoption,
+    cluster: &ClusterName,
+    patience: Duration,
+) -> Result<ExitCode> {
+    let (namespace, name) = (adoption.namespace().unwrap_or_default(), adoption.name_any());
+    let api: Api<ShootAdoption> = Api::namespaced(opened.inspector.control_plane.clone(), &namespace);
     let (started, mut said) = (Instant::now(), String::new());
     loop {
-        let Some(cluster) = call(|| format!("read Cluster {name}"), api.get_opt(&name.name)).await? else {
-            return Ok(not_there(name));
+        let found = call(|| format!("read ShootAdoption {name}"), api.get_opt(&name)).await?;
+        let Some(adoption) = found else {
+            return Ok(refused(&format!("somebody deleted ShootAdoption {namespace}/{name}")));
         };
-        let words = match progress(&cluster, uid) {
-            Progress::TakenOver => {
-                let phase = cluster.status.and_then(|status| status.phase).map(|phase| phase.as_str());
-                let phase = phase.unwrap_or("Pending");
-                output::print(&format!("Cluster {name} has taken the Shoot over and is {phase}\n"))?;
+        let words = match reported(&adoption) {
+            Some((ShootAdoptionPhase::Adopted, _)) => {
+                output::print(&format!("Cluster {cluster} has adopted the Shoot\n"))?;
                 return Ok(ExitCode::SUCCESS);
             }
-            Progress::Stopped(why) if started.elapsed() > HEARD => return Ok(refused(&why)),
-            Progress::Stopped(words) | Progress::Waits(words) => words,
+            Some((ShootAdoptionPhase::Refused, why)) => {
+                // It would be done later, when nobody expects it any more.
+                call(|| format!("delete ShootAdoption {name}"), api.delete(&name, &DeleteParams::default()))
+                    .await?;
+                return Ok(refused(&why));
+            }
+            Some((ShootAdoptionPhase::Pending, why)) => why,
+            None => "the operator has not looked at it yet".to_owned(),
         };
         if started.elapsed() > patience {
-            return Ok(refused(&format!("it is not taken over after {} s: {words}", patience.as_secs())));
+            return Ok(refused(&format!(
+                "not adopted after {} s: {words}; it goes on until ShootAdoption {namespace}/{name} is deleted",
+                patience.as_secs()
+            )));
         }
         if words != said {
             output::progress(&format!("waiting: {words}"));

@@ -41,8 +41,19 @@ pub(crate) fn run(command: ClusterCommand) -> Result<ExitCode> {
                 let namespace = (!all_namespaces).then(|| opened.namespace(namespace));
                 Box::pin(diff::run(&opened, &names, namespace.as_deref(), output)).await
             }
-            ClusterCommand::Adopt { name, namespace, file, shoot, yes, timeout, reach: _ } => {
-                adopt::run(&opened, adopt::Asked { name, namespace, file, shoot, yes, timeout }).await
+            ClusterCommand::Adopt {
+                name,
+                namespace,
+                file,
+                shoot,
+                operator_namespace,
+                yes,
+                timeout,
+                reach: _,
+            } => {
+                let operator_namespace = operator_namespace.unwrap_or_else(process::own_namespace);
+                let asked = adopt::Asked { name, namespace, file, shoot, operator_namespace, yes, timeout };
+                Box::pin(adopt::run(&opened, asked)).await
             }
         }
     })

@@ -126,7 +126,7 @@ fn fails(fleet: &mut Fleet, reason: &str) {
 #[test]
 fn a_write_to_a_shoot_does_what_it_may() {
     type Case = (fn(&mut Fleet, &mut Stand), &'static str);
-    let cases: [Case; 11] = [
+    let cases: [Case; 13] = [
         (|_, _| (), ""),
         (
             |_, after| after.account = Some(AccountName::new("b")),
@@ -172,6 +172,18 @@ fn a_write_to_a_shoot_does_what_it_may() {
                 fleet.owners.clear();
             },
             "Shoot s was written, but the one with UID s-uid is not ours",
+        ),
+        // The status names it, and the Shoot is another Cluster's.
+        (
+            |fleet, _| stand(fleet).cluster = Some("another".to_owned()),
+            "Shoot s was written, but the one with UID s-uid is not ours",
+        ),
+        (
+            |fleet, _| {
+                stand(fleet).cluster = Some("k-uid".to_owned());
+                fleet.owners.clear();
+            },
+            "",
         ),
         (
             |fleet, _| {

@@ -18,15 +18,24 @@ use crate::condition::Verdict;
 const LABELS: [&str; 4] =
     [tenant::PLAN, tenant::GLOBAL_ACCOUNT_ID, tenant::SUBACCOUNT_ID, tenant::INSTANCE_ID];
 
-/// The longest name of an object is 253.
-const LONGEST: usize = 240;
+/// So much of a Cluster's name is in that of its request: the longest name of an object is 253.
+pub const LONGEST_IN_REQUEST: usize = 240;
+
+/// So much of its UID.
+const DIGITS: usize = 8;
 
 /// The name of a Cluster's request. The next Cluster of the same name has another one: the first may still be giving back.
 pub fn request_name(cluster: &Cluster) -> String {
-    let name: String = name_of(&cluster.metadata.name).chars().take(LONGEST).collect();
+    let name: String = name_of(&cluster.metadata.name).chars().take(LONGEST_IN_REQUEST).collect();
     let uid: String =
-        name_of(&cluster.metadata.uid).chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+        name_of(&cluster.metadata.uid).chars().filter(char::is_ascii_alphanumeric).take(DIGITS).collect();
     format!("{name}-{uid}")
+}
+
+/// The name, or the beginning of it, that the Cluster has whose request has this name.
+pub fn cluster_of_request(request: &str) -> Option<&str> {
+    let (name, digits) = request.rsplit_once('-')?;
+    (digits.len() == DIGITS).then_some(name)
 }
 
 /// What a Cluster asks for, or would; none where the tenant brings the cluster.
@@ -75,10 +84,23 @@ pub(super) fn request(cluster: &Cluster, infrastructure: &Infrastructure) -> Sub
     request
 }
 
-/// Whether a request is the Cluster's own.
-pub(super) fn is_of(request: &SubscriptionRequest, cluster: &Cluster) -> bool {
-    let owners = request.metadata.owner_references.as_deref().unwrap_or_default();
-    owners.iter().any(|owner| Some(&owner.uid) == cluster.metadata.uid.as_ref())
+/// Whether a request is the Cluster's own: its name follows from the Cluster's UID, which nobody can choose, and it asks for
+/// what the Cluster cannot change any more. An ownerReference proves nothing: whoever may write requests may write one, and
+/// whoever deletes a Cluster with `--cascade=orphan` has it removed. A tenant who makes the request before we do gets from it what an honest one would give: it reaches the accounts
+/// of the tenants of its namespace, and the Shoot that we make for it.
+pub fn is_of(request: &SubscriptionRequest, cluster: &Cluster) -> bool {
+    let (own, of) = (&request.metadata, &cluster.metadata);
+    let Some(infrastructure) = &cluster.spec.infrastructure else { return false };
+    let is_referred = request.spec.cluster_ref.as_ref().is_some_and(|referred| {
+        Some(&referred.namespace) == of.namespace.as_ref() && Some(&referred.name) == of.name.as_ref()
+    });
+    let region = cluster.spec.core.as_ref().map(|core| &core.region);
+    of.uid.is_some()
+        && own.namespace == of.namespace
+        && name_of(&own.name) == request_name(cluster)
+        && is_referred
+        && request.spec.provider == infrastructure.provider
+        && request.spec.hyperscaler_region.as_ref() == region
 }
 
 /// The binding that a request got.

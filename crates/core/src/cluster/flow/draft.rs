@@ -1,6 +1,6 @@
 //! The status, as it is put together.
 
-use super::{View, reading, reading::Stage};
+use super::{View, is_marked, reading, reading::Stage};
 use crate::{
     cluster::{Note, Problems},
     condition::{self, Verdict},
@@ -9,6 +9,7 @@ use allotment_api::{
     condition::ConditionStatus,
     gardener::Shoot,
     kyma::{ClusterCondition, ClusterPhase, ClusterStatus},
+    names::annotation,
 };
 use jiff::Timestamp;
 
@@ -189,6 +190,22 @@ pub(super) fn hold_back(view: &View<'_>, status: &mut ClusterStatus) {
     status.conditions.sort_by(|one, other| one.type_.cmp(&other.type_));
     let mut draft = Draft { status: std::mem::take(status), generation, now: view.now };
     draft.not_yet(ClusterPhase::Updating, "Updating", "what is asked for is not brought to the cluster yet");
+    *status = draft.status;
+}
+
+/// Says that the annotation that asks for a Shoot does nothing, while it is there.
+pub(super) fn note_annotation(view: &View<'_>, status: &mut ClusterStatus) {
+    let generation = view.cluster.metadata.generation;
+    let mut draft = Draft { status: std::mem::take(status), generation, now: view.now };
+    if is_marked(view.cluster, annotation::ADOPT_SHOOT) {
+        let message = format!(
+            "the annotation {} does nothing: only the platform has a Shoot adopted, by a ShootAdoption",
+            annotation::ADOPT_SHOOT
+        );
+        draft.say(ClusterCondition::ShootAdopted, false, "AnnotationIgnored", message);
+    } else {
+        draft.drop_condition(ClusterCondition::ShootAdopted);
+    }
     *status = draft.status;
 }
 

@@ -5,14 +5,16 @@ use super::{
     draft::Draft,
     is_held,
     living::{given_up, rest},
+    ownership::carries_owner,
     reading,
     reading::Stage,
-    whose::{Whose, carries, is_settled, whose},
 };
 use allotment_api::{
     gardener::{Shoot, names::CONFIRM_DELETION},
     kyma::ClusterPhase,
+    names::annotation,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::time::Duration;
 
 /// A second person may be needed to delete a Shoot; nothing tells us when they did.
@@ -25,6 +27,16 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     }
     if let Some(shoot) = ours(view) {
         draft.facts(shoot, true);
+        // Whatever is protected cannot be kept any more once Gardener deletes the Shoot.
+        if shoot.metadata.deletion_timestamp.is_none() {
+            if is_released(view, shoot) {
+                draft.not_yet(ClusterPhase::Deleting, "Deleting", "the Shoot is released, and stays");
+                return rest(draft).step(Step::ReleaseShoot);
+            }
+            if is_protected(view) && !is_confirmed(view) {
+                return protected(view, draft, shoot);
+            }
+        }
         return with_shoot(view, draft, shoot);
     }
     // Also where the cache shows one that is not ours: it may be from before.
@@ -47,15 +59,45 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     }
 }
 
-/// What carries our request's UID goes with the Cluster, whatever UID it has itself: the account is not given back before.
+/// What carries the UID of the Cluster or its request goes with the Cluster, whatever UID it has itself: the account is not
+/// given back before. One that was to be adopted, and never was, stays.
 fn ours<'a>(view: &View<'a>) -> Option<&'a Shoot> {
-    match whose(view) {
-        // One that was to be taken over, and never was, stays.
-        Whose::Ours(shoot) => Some(shoot).filter(|shoot| is_settled(view, shoot)),
-        Whose::Nobodys => None,
-        Whose::Others(shoot) | Whose::Replaced(shoot) => Some(shoot)
-            .filter(|shoot| carries(shoot, view.request.and_then(|request| request.metadata.uid.as_deref()))),
-    }
+    view.shoot.filter(|shoot| carries_owner(view, shoot))
+}
+
+fn is_protected(view: &View<'_>) -> bool {
+    view.cluster.spec.deletion_protection.unwrap_or(view.clusters.defaults.deletion_protection)
+}
+
+fn annotated<'a>(view: &View<'a>, name: &str) -> Option<&'a String> {
+    view.cluster.metadata.annotations.as_ref()?.get(name)
+}
+
+/// An annotation that was there before, as in a manifest that is applied again and again, confirms nothing: the UID is new with
+/// each Cluster.
+fn is_confirmed(view: &View<'_>) -> bool {
+    let confirmed = annotated(view, annotation::CONFIRM_DELETION);
+    confirmed.is_some() && confirmed == view.cluster.metadata.uid.as_ref()
+}
+
+fn is_released(view: &View<'_>, shoot: &Shoot) -> bool {
+    let released = annotated(view, annotation::RELEASE_SHOOT);
+    released.is_some() && released == shoot.metadata.uid.as_ref()
+}
+
+fn protected(view: &View<'_>, mut draft: Draft, shoot: &Shoot) -> Decision {
+    let uid = |metadata: &ObjectMeta| metadata.uid.clone().unwrap_or_default();
+    let message = format!(
+        "the Cluster is protected: its Shoot and account stay. To delete them, set the annotation {}={} or \
+         spec.deletionProtection to false; to remove the Cluster and keep both for a Cluster that adopts the Shoot, set the \
+         annotation {}={}",
+        annotation::CONFIRM_DELETION,
+        uid(&view.cluster.metadata),
+        annotation::RELEASE_SHOOT,
+        uid(&shoot.metadata),
+    );
+    draft.not_yet(ClusterPhase::Deleting, "DeletionProtected", message);
+    rest(draft)
 }
 
 fn with_shoot(view: &View<'_>, mut draft: Draft, shoot: &Shoot) -> Decision {

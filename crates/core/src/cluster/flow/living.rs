@@ -3,14 +3,15 @@
 use super::{
     Apply, Decision, Looked, Step, View, ask,
     draft::Draft,
-    is_held, is_marked, reading,
+    is_held, is_marked,
+    ownership::{Ownership, carries_owner, ownership},
+    reading,
     reading::Stage,
     retry, tenant,
-    whose::{Whose, is_settled, whose},
 };
 use crate::{
     cluster::{
-        Input, Problems, Rendered,
+        Authentication, Input, Problems, Rendered,
         applied::{is_applied, stamp},
         render, shoot_name,
     },
@@ -39,19 +40,21 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     if !is_held(view.cluster) {
         return rest(draft).step(Step::Hold);
     }
-    match whose(view) {
-        Whose::Others(shoot) => taken(view, draft, shoot),
-        Whose::Replaced(shoot) => replaced(view, draft, shoot),
-        Whose::Ours(shoot) => with_name(view, draft, Some(shoot)),
-        Whose::Nobodys => with_name(view, draft, None),
+    match ownership(view) {
+        Ownership::Foreign => taken(view, draft),
+        Ownership::Replaced(shoot) => replaced(view, draft, shoot),
+        Ownership::Managed(shoot) => with_name(view, draft, Some(shoot)),
+        Ownership::Absent => with_name(view, draft, None),
     }
 }
 
 fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decision {
     if let Some(shoot) = shoot {
-        draft.facts(shoot, is_settled(view, shoot));
+        // One that the platform lets us adopt is not deleted with the Cluster before we have written to it.
+        draft.facts(shoot, carries_owner(view, shoot));
     }
-    let name = match shoot_name(view.cluster, view.project) {
+    let own_name = shoot.and_then(|shoot| shoot.metadata.name.clone());
+    let name = match own_name.map_or_else(|| shoot_name(view.cluster, view.project), Ok) {
         Ok(name) => name,
         Err(problem) => {
             draft.problems(&Problems(vec![problem]));
@@ -222,7 +225,7 @@ fn made(
         let apply = apply(rendered, Some(shoot), binding, takes_turn);
         return rest(draft).step(Step::Update(Box::new(apply)));
     }
-    up_to_date(view, draft, shoot)
+    up_to_date(view, draft, shoot, authentication)
 }
 
 /// Whether the generation that the status names was brought to the Shoot. Where something stood in the way (the account, the
@@ -237,14 +240,23 @@ fn was_brought(view: &View<'_>) -> bool {
 }
 
 /// The Shoot is as rendered.
-fn up_to_date(view: &View<'_>, draft: Draft, shoot: &Shoot) -> Decision {
+fn up_to_date(
+    view: &View<'_>,
+    draft: Draft,
+    shoot: &Shoot,
+    authentication: Option<Authentication>,
+) -> Decision {
     let is_recorded = view.cluster.status.as_ref().and_then(|status| status.shoot_uid.as_ref())
         == shoot.metadata.uid.as_ref();
-    let marks = [annotation::RECREATE_SHOOT, annotation::RECONCILE, annotation::ADOPT_SHOOT];
+    let marks = [annotation::RECREATE_SHOOT, annotation::RECONCILE];
     let done: Vec<&'static str> = marks.into_iter().filter(|name| is_marked(view.cluster, name)).collect();
     // Only once the status names the Shoot: until then they say that it is ours.
     if is_recorded && !done.is_empty() {
         return rest(draft).step(Step::Unmark(done));
+    }
+    // Gardener reads it again at every reconciliation, and does not say what is missing.
+    if let (Some(authentication), Looked::Due) = (authentication, view.issuers) {
+        return rest(draft).step(Step::CheckIssuers(Box::new(authentication)));
     }
     if reading::stage(shoot) == Stage::GivenUp {
         return given_up(view, draft, shoot);
@@ -343,27 +355,29 @@ fn subscription(request: &SubscriptionRequest) -> SubscriptionStatus {
     }
 }
 
-fn taken(view: &View<'_>, mut draft: Draft, shoot: &Shoot) -> Decision {
+/// Tenants learn that the name is taken, and nothing else about a Shoot that may be another tenant's.
+fn taken(view: &View<'_>, mut draft: Draft) -> Decision {
     tell_account(view, &mut draft);
-    let (name, uid) = (shoot.metadata.name.as_deref(), shoot.metadata.uid.as_deref());
-    let message = format!(
-        "there is a Shoot {} already, which is not ours; `allotment cluster adopt` takes it over (UID {})",
-        name.unwrap_or_default(),
-        uid.unwrap_or_default()
-    );
+    let message = "a Shoot of that name exists, and it is not this Cluster's; the platform can adopt it for this Cluster";
     draft.not_yet(ClusterPhase::Failed, "ShootTaken", message);
     rest(draft).after(AFTER_STRANGER)
 }
 
 fn replaced(view: &View<'_>, mut draft: Draft, shoot: &Shoot) -> Decision {
     tell_account(view, &mut draft);
-    let message = format!(
-        "Shoot {} is another one than ours: it has the UID {}, ours had {}; it is left alone. `allotment cluster adopt` takes it \
-         over; to have an empty one instead, delete it",
-        shoot.metadata.name.as_deref().unwrap_or_default(),
-        shoot.metadata.uid.as_deref().unwrap_or_default(),
-        draft.status.shoot_uid.as_deref().unwrap_or_default(),
-    );
+    let name = shoot.metadata.name.as_deref().unwrap_or_default();
+    let message = if draft.status.shoot_uid == shoot.metadata.uid {
+        format!(
+            "Shoot {name} is not this Cluster's any more; it is left alone. The platform can adopt it again"
+        )
+    } else {
+        format!(
+            "Shoot {name} is another one than this Cluster's, and is left alone. The platform can adopt it for this Cluster; \
+             to have an empty one instead, delete it"
+        )
+    };
+    draft.status.api_server = None;
+    draft.status.progress = None;
     draft.say(ClusterCondition::ShootHealthy, false, "ShootReplaced", &message);
     draft.not_yet(ClusterPhase::Failed, "ShootMissing", message);
     rest(draft).after(AFTER_STRANGER)

@@ -8,7 +8,7 @@
 //! | `living`, `ending`, `byoc` | the decision |
 //! | `locked` | what an AccessLock does to its administrators |
 //! | `ask` | the SubscriptionRequest of a Cluster |
-//! | `whose` | whose Shoot it is that has our name |
+//! | `ownership` | which Shoot is a Cluster's own |
 //! | `tenant` | whether its namespace has the tenant that it names |
 //! | `reading`, `retry` | what a Shoot tells |
 //! | `draft`, `news`, `outlook` | what the status says, what of it is worth an Event, and what has to happen next |
@@ -21,18 +21,18 @@ mod living;
 mod locked;
 mod news;
 mod outlook;
+mod ownership;
 pub(crate) mod reading;
 pub(crate) mod retry;
 mod tenant;
 #[cfg(test)]
 mod tests;
-mod whose;
 
-pub use ask::{request_for, request_name};
+pub use ask::{LONGEST_IN_REQUEST, cluster_of_request, is_of as is_request_of, request_for, request_name};
 pub use byoc::Standing;
 pub use news::{News, news};
 pub use outlook::Awaited;
-pub use whose::forget_managed_fields;
+pub use ownership::{carried_cluster, carried_request, forget_managed_fields, is_owned_by};
 
 use super::{Authentication, Clusters};
 use crate::tenancy::NamespaceRole;
@@ -58,8 +58,10 @@ pub struct View<'a> {
     pub profile: Option<&'a CloudProfileSpec>,
     /// The SubscriptionRequest that has its name.
     pub request: Option<&'a SubscriptionRequest>,
-    /// The Shoot that has its name.
+    /// The Shoot that carries its UID, or has its name.
     pub shoot: Option<&'a Shoot>,
+    /// The UID of a Shoot that the platform lets it adopt.
+    pub adopts: Option<&'a str>,
     /// Whether the Shoot was read live just now. A cache may not have seen it yet.
     pub is_live: bool,
     /// The namespace of the project in the garden.
@@ -74,6 +76,8 @@ pub struct View<'a> {
     pub administrators: Looked<'a, ()>,
     /// Whether an AccessLock names it.
     pub is_locked: bool,
+    /// What is known of the ConfigMap with the issuers.
+    pub issuers: Looked<'a, ()>,
     /// What is known of a cluster that the tenant brought.
     pub standing: Looked<'a, Standing>,
     /// Now.
@@ -121,12 +125,16 @@ pub enum Step {
     Unmark(Vec<&'static str>),
     /// Give these users cluster-admin, and nobody else by us.
     Administrate(Vec<String>),
+    /// Put the ConfigMap with the issuers back if somebody deleted or changed it.
+    CheckIssuers(Box<Authentication>),
     /// Look whether the cluster that the tenant brought can be used.
     Check,
     /// Confirm that the Shoot is to be deleted.
     ConfirmDeletion,
     /// Delete the Shoot.
     DeleteShoot,
+    /// Take our labels off the Shoot: it stays, and so does its account.
+    ReleaseShoot,
     /// Remove what belongs to the Shoot, and give the account back.
     GiveBack,
     /// Take our finalizer off the Cluster.
@@ -173,6 +181,7 @@ pub fn decide(view: &View<'_>) -> Decision {
         (Some(_), false) => byoc::decide(view),
         (Some(_), true) => byoc::decide_ending(view),
     };
+    draft::note_annotation(view, &mut decision.status);
     if is_paused(view.cluster) {
         if decision.step != Step::Rest {
             draft::hold_back(view, &mut decision.status);
@@ -216,9 +225,11 @@ impl fmt::Display for Step {
             Self::Retry => f.write_str("ask Gardener to try again"),
             Self::Unmark(names) => write!(f, "take {} off the Cluster", names.join(", ")),
             Self::Administrate(users) => write!(f, "give cluster-admin to {} users", users.len()),
+            Self::CheckIssuers(_) => f.write_str("check the ConfigMap with the issuers"),
             Self::Check => f.write_str("look whether the cluster can be used"),
             Self::ConfirmDeletion => f.write_str("confirm the deletion of the Shoot"),
             Self::DeleteShoot => f.write_str("delete the Shoot"),
+            Self::ReleaseShoot => f.write_str("release the Shoot, which stays"),
             Self::GiveBack => f.write_str("give the account back"),
             Self::LetGo => f.write_str("take the finalizer off the Cluster"),
             Self::Rest => f.write_str("nothing"),

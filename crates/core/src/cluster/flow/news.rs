@@ -4,7 +4,6 @@ use crate::condition;
 use allotment_api::{
     condition::{Condition, ConditionStatus},
     kyma::{Cluster, ClusterCondition, ClusterStatus},
-    names::annotation,
 };
 
 /// An Event.
@@ -18,8 +17,9 @@ pub struct News {
     pub is_warning: bool,
 }
 
-/// What a status says that the one that the Cluster has does not.
-pub fn news(cluster: &Cluster, after: &ClusterStatus) -> Vec<News> {
+/// What a status says that the one that the Cluster has does not. `adopts` is the UID of the Shoot that the platform lets the
+/// Cluster adopt.
+pub fn news(cluster: &Cluster, after: &ClusterStatus, adopts: Option<&str>) -> Vec<News> {
     let before = cluster.status.as_ref();
     let mut all = Vec::new();
     let mut tell =
@@ -28,16 +28,19 @@ pub fn news(cluster: &Cluster, after: &ClusterStatus) -> Vec<News> {
     if after.shoot_uid.is_some() && after.shoot_uid.as_ref() != uid_before {
         let name = after.shoot_name.clone().unwrap_or_default();
         let account = after.subscription.as_ref().and_then(|subscription| subscription.binding_name.clone());
-        // The annotation stays until the status names the Shoot.
-        let annotations = cluster.metadata.annotations.as_ref();
-        let is_adopted =
-            annotations.and_then(|all| all.get(annotation::ADOPT_SHOOT)) == after.shoot_uid.as_ref();
+        let is_adopted = adopts == after.shoot_uid.as_deref();
         let reason = if is_adopted { "ShootAdopted" } else { "ShootCreated" };
         tell(reason, format!("Shoot {name} in account {}", account.unwrap_or_default()), false);
     }
     let retries_before = before.and_then(|before| before.retries).unwrap_or(0);
     if let Some(retries) = after.retries.filter(|retries| *retries > retries_before) {
         tell("ShootRetried", format!("Gardener is asked to try again, for the {retries}. time"), false);
+    }
+    let ignored = |status: &ClusterStatus| -> Option<Condition> {
+        condition::find(&status.conditions, ClusterCondition::ShootAdopted.as_str()).cloned()
+    };
+    if let (None, Some(said)) = (before.and_then(ignored), ignored(after)) {
+        tell("AnnotationIgnored", said.message, true);
     }
     let provisioned = |status: &ClusterStatus| -> Option<Condition> {
         condition::find(&status.conditions, ClusterCondition::ClusterProvisioned.as_str()).cloned()
@@ -54,6 +57,7 @@ pub fn news(cluster: &Cluster, after: &ClusterStatus) -> Vec<News> {
         (_, "ShootTaken") => ("ShootTaken", true),
         (_, "Invalid") => ("Invalid", true),
         (_, "Refused") => ("ShootRefused", true),
+        (_, "DeletionProtected") => ("DeletionProtected", true),
         (_, "DeletionRefused") => ("DeletionRefused", true),
         (_, "OtherAccount") => ("OtherAccount", true),
         (_, "Unhealthy") => ("ShootUnhealthy", true),

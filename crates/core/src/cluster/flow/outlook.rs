@@ -51,7 +51,10 @@ impl Decision {
         let provisioned =
             condition::find(&self.status.conditions, ClusterCondition::ClusterProvisioned.as_str());
         provisioned.is_some_and(|condition| {
-            matches!(condition.reason.as_str(), "DeletionRefused" | "ShootFailed" | "Unreachable")
+            matches!(
+                condition.reason.as_str(),
+                "DeletionProtected" | "DeletionRefused" | "ShootFailed" | "Unreachable"
+            )
         })
     }
 }

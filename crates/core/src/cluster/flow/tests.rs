@@ -20,6 +20,9 @@ struct World {
     is_live: bool,
     refusal: Option<String>,
     has_turn: bool,
+    adopts: Option<&'static str>,
+    is_due: bool,
+    protects: bool,
     administrators: Option<Result<(), String>>,
     is_locked: bool,
     machine_types: Vec<&'static str>,
@@ -53,6 +56,9 @@ impl World {
             is_live: false,
             refusal: None,
             has_turn: true,
+            adopts: None,
+            is_due: false,
+            protects: false,
             administrators: None,
             is_locked: false,
             machine_types: vec!["m5.large", "m5.xlarge"],
@@ -124,8 +130,11 @@ impl World {
         let request: Option<SubscriptionRequest> =
             self.request.as_ref().map(|value| serde_json::from_value(value.clone()).unwrap());
         let shoot: Option<Shoot> = self.shoot.as_ref().map(read);
-        let clusters: Clusters =
-            serde_json::from_value(json!({"providers": {"aws": {"cloudProfile": "aws"}}})).unwrap();
+        let clusters: Clusters = serde_json::from_value(json!({
+            "providers": {"aws": {"cloudProfile": "aws"}},
+            "defaults": {"deletionProtection": self.protects},
+        }))
+        .unwrap();
         let types: Vec<Value> = self.machine_types.iter().map(|name| json!({"name": name})).collect();
         let profile: CloudProfileSpec = serde_json::from_value(json!({
             "type": "aws",
@@ -143,6 +152,7 @@ impl World {
             profile: Some(&profile),
             request: request.as_ref(),
             shoot: shoot.as_ref(),
+            adopts: self.adopts,
             is_live: self.is_live,
             garden_namespace: "garden-p",
             project: "p",
@@ -154,6 +164,7 @@ impl World {
                 Some(Err(why)) => Looked::Failed(why),
             },
             is_locked: self.is_locked,
+            issuers: if self.is_due { Looked::Due } else { Looked::NotYet },
             standing: Looked::NotYet,
             now: self.now,
         })
@@ -238,7 +249,7 @@ fn who_waits_for_an_account_says_so() {
 #[test]
 fn a_request_of_somebody_else_is_not_used() {
     let mut world = World::bound();
-    world.request.as_mut().unwrap()["metadata"]["ownerReferences"][0]["uid"] = json!("another");
+    world.request.as_mut().unwrap()["spec"]["provider"] = json!("azure");
     let status = world.rest();
     assert_eq!(provisioned(&status).1, "NameTaken");
 }
@@ -366,8 +377,11 @@ fn a_copy_of_our_shoot_is_not_ours_unless_told_to() {
     world.annotate(annotation::RECREATE_SHOOT, "true");
     assert_eq!(provisioned(&world.rest()).1, "ShootMissing");
     world.annotate(annotation::ADOPT_SHOOT, "of-the-copy");
+    assert_eq!(provisioned(&world.rest()).1, "ShootMissing", "the annotation alone does nothing");
+    world.adopts = Some("of-the-copy");
     assert_eq!(world.rest().shoot_uid.as_deref(), Some("of-the-copy"));
     // The same where the status never named a Shoot.
+    world.adopts = None;
     world.cluster["status"] = Value::Null;
     world.cluster["metadata"]["annotations"] = Value::Null;
     assert_eq!(provisioned(&world.rest()).1, "ShootTaken");
@@ -385,7 +399,12 @@ fn a_shoot_that_was_there_before_is_adopted_only_when_told_to() {
     assert_eq!(decision.status.subscription.unwrap().binding_name.as_deref(), Some("account-1"));
     assert!(decision.status.conditions.iter().any(|condition| condition.reason == "Assigned"));
     world.annotate(annotation::ADOPT_SHOOT, "of-the-shoot");
-    assert!(matches!(world.decide().step, Step::Update(_)));
+    assert_eq!(provisioned(&world.decide().status).1, "ShootTaken", "the annotation alone does nothing");
+    world.adopts = Some("of-another");
+    assert_eq!(provisioned(&world.decide().status).1, "ShootTaken", "another Shoot was meant");
+    world.adopts = Some("of-the-shoot");
+    let Step::Update(apply) = world.decide().step else { panic!("it is not adopted") };
+    assert_eq!(apply.shoot["metadata"]["labels"][label::CLUSTER_UID], "0123abcd-ffff");
     world.request.as_mut().unwrap()["status"]["gardenerSecretName"] = json!("account-2");
     let status = world.rest();
     assert_eq!(provisioned(&status).1, "OtherAccount");
@@ -396,11 +415,78 @@ fn a_shoot_that_was_there_before_is_adopted_only_when_told_to() {
     assert_eq!(world.decide().step, Step::GiveBack);
 }
 
+/// What the Shoot carries, who wrote it, and what the status says: only the first two prove anything.
+#[test]
+fn only_a_uid_on_the_shoot_that_we_wrote_makes_it_the_clusters() {
+    let (ours, others) = (json!([{"manager": "allotment"}]), json!([{"manager": "velero"}]));
+    let (cluster, request) = (label::CLUSTER_UID, label::SUBSCRIPTION_REQUEST);
+    let (own, own_request) = (json!("0123abcd-ffff"), json!("of-the-request"));
+    let other = json!("of-another");
+    for (labels, managers, named, expected) in [
+        (json!({cluster: own, request: own_request}), &ours, true, "Ready"),
+        (json!({cluster: own, request: own_request}), &ours, false, "Ready"),
+        (json!({cluster: own}), &ours, true, "Ready"),
+        (json!({request: own_request}), &ours, false, "Ready"),
+        // The Cluster's UID decides.
+        (json!({cluster: other, request: own_request}), &ours, false, "ShootTaken"),
+        (json!({cluster: other, request: other}), &ours, false, "ShootTaken"),
+        (json!({cluster: other, request: other}), &ours, true, "ShootMissing"),
+        (json!({}), &ours, true, "ShootMissing"),
+        (json!({}), &ours, false, "ShootTaken"),
+        (json!({cluster: own, request: own_request}), &others, true, "ShootMissing"),
+        (json!({cluster: own, request: own_request}), &others, false, "ShootTaken"),
+    ] {
+        let mut world = World::ready();
+        let shoot = world.shoot.as_mut().unwrap();
+        shoot["metadata"]["labels"] = labels.clone();
+        shoot["metadata"]["managedFields"] = managers.clone();
+        if !named {
+            world.cluster["status"] = Value::Null;
+        }
+        // The labels that are missing are written again.
+        let status = world.decide().status;
+        assert_eq!(provisioned(&status).1, expected, "{labels} {managers} {named}");
+        let is_told = status.conditions.iter().any(|condition| condition.message.contains("of-the-shoot"));
+        assert!(!is_told, "nobody is told a UID: {status:?}");
+    }
+}
+
+#[test]
+fn a_forged_status_takes_no_shoot() {
+    let mut world = World::bound();
+    world.is_live = true;
+    world.create();
+    let shoot = world.shoot.as_mut().unwrap();
+    shoot["metadata"]["name"] = json!("victim");
+    shoot["metadata"]["labels"] =
+        json!({(label::CLUSTER_UID): "of-the-victim", (label::SUBSCRIPTION_REQUEST): "of-theirs"});
+    world.cluster["status"] = json!({"phase": "Ready", "shootName": "victim", "shootUID": "of-the-shoot"});
+    assert_eq!(provisioned(&world.rest()).1, "ShootMissing");
+    world.delete();
+    assert_eq!(world.decide().step, Step::GiveBack, "the Shoot stays");
+}
+
+#[test]
+fn a_request_is_the_clusters_by_name_and_content() {
+    let with = |pointer: &str, value: Value| {
+        let mut world = World::bound();
+        world.is_live = true;
+        *world.request.as_mut().unwrap().pointer_mut(pointer).unwrap() = value;
+        provisioned(&world.decide().status).1.to_owned()
+    };
+    assert_eq!(with("/metadata/ownerReferences", json!([])), "Creating", "`--cascade=orphan` removes it");
+    assert_eq!(with("/metadata/name", json!("example-ffffffff")), "NameTaken");
+    assert_eq!(with("/metadata/namespace", json!("another")), "NameTaken");
+    assert_eq!(with("/spec/provider", json!("gcp")), "NameTaken");
+    assert_eq!(with("/spec/hyperscalerRegion", json!("us-east-1")), "NameTaken");
+    assert_eq!(with("/spec/clusterRef/name", json!("another")), "NameTaken");
+}
+
 #[test]
 fn a_shoot_that_was_taken_over_goes_with_its_cluster() {
     let mut world = World::ready();
     world.cluster["status"] = Value::Null;
-    world.annotate(annotation::ADOPT_SHOOT, "of-the-shoot");
+    world.adopts = Some("of-the-shoot");
     // It carries the request's UID: that was written.
     assert_eq!(world.rest().shoot_uid.as_deref(), Some("of-the-shoot"));
     world.cluster["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
@@ -475,6 +561,23 @@ fn administrators_are_applied_when_it_is_ready_and_when_they_change() {
     world.administrators = None;
     world.cluster["spec"]["administrators"] = json!([]);
     assert_eq!(world.decide().step, Step::Administrate(Vec::new()));
+}
+
+#[test]
+fn the_config_map_with_the_issuers_is_checked_when_it_is_due() {
+    let mut world = World::ready();
+    world.is_due = true;
+    assert_eq!(world.decide().step, Step::Rest, "it has no issuers");
+    world.cluster["spec"]["oidcConfig"] = json!({"clientID": "c", "issuerURL": "https://issuer.example.com"});
+    world.cluster["metadata"]["generation"] = json!(2);
+    world.update();
+    let Step::CheckIssuers(authentication) = world.decide().step else { panic!("{:?}", world.decide().step) };
+    let map = authentication.config_map("garden-p");
+    assert_eq!(map["metadata"]["labels"][label::CLUSTER_UID], "0123abcd-ffff");
+    assert_eq!(map["metadata"]["labels"][label::SUBSCRIPTION_REQUEST], "of-the-request");
+    assert_eq!(map["metadata"]["annotations"][annotation::CLUSTER], "kcp/example");
+    world.is_due = false;
+    assert_eq!(world.decide().step, Step::Rest);
 }
 
 #[test]
@@ -571,6 +674,70 @@ fn deletion_confirms_waits_gives_back_and_lets_go() {
 }
 
 #[test]
+fn a_protected_cluster_keeps_its_shoot_until_somebody_says_which_way_out() {
+    let protected = || {
+        let mut world = World::ready();
+        world.cluster["spec"]["deletionProtection"] = json!(true);
+        world.delete();
+        world
+    };
+    let mut world = protected();
+    let status = world.rest();
+    assert_eq!((status.phase, provisioned(&status).1), (Some(ClusterPhase::Deleting), "DeletionProtected"));
+    let said = crate::condition::find(&status.conditions, "ClusterProvisioned").unwrap().message.clone();
+    for way in ["allotment.dev/confirm-deletion=0123abcd-ffff", "allotment.dev/release-shoot=of-the-shoot"] {
+        assert!(said.contains(way), "{said}");
+    }
+    // Neither another UID nor a word is enough.
+    for value in ["true", "of-the-shoot", "another"] {
+        world.annotate(annotation::CONFIRM_DELETION, value);
+        assert_eq!(provisioned(&world.rest()).1, "DeletionProtected", "{value}");
+    }
+    world.annotate(annotation::CONFIRM_DELETION, "0123abcd-ffff");
+    assert_eq!(world.decide().step, Step::ConfirmDeletion);
+    let mut world = protected();
+    world.cluster["spec"]["deletionProtection"] = json!(false);
+    assert_eq!(world.decide().step, Step::ConfirmDeletion, "whoever may edit it may lift it");
+    // What cannot be kept any more is not held up.
+    let mut world = protected();
+    world.shoot.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert_eq!(provisioned(&world.rest()).1, "Deleting");
+    let mut world = protected();
+    world.shoot = None;
+    world.is_live = true;
+    assert_eq!(world.decide().step, Step::GiveBack, "there is nothing to keep");
+}
+
+#[test]
+fn the_configuration_protects_clusters_that_say_nothing() {
+    let mut world = World::ready();
+    world.protects = true;
+    world.delete();
+    assert_eq!(provisioned(&world.rest()).1, "DeletionProtected");
+    world.cluster["spec"]["deletionProtection"] = json!(false);
+    assert_eq!(world.decide().step, Step::ConfirmDeletion);
+}
+
+#[test]
+fn a_released_shoot_stays_and_its_cluster_goes() {
+    let mut world = World::ready();
+    world.cluster["spec"]["deletionProtection"] = json!(true);
+    world.delete();
+    world.annotate(annotation::RELEASE_SHOOT, "of-another");
+    assert_eq!(provisioned(&world.rest()).1, "DeletionProtected");
+    world.annotate(annotation::RELEASE_SHOOT, "of-the-shoot");
+    assert_eq!(world.decide().step, Step::ReleaseShoot);
+    world.cluster["spec"]["deletionProtection"] = json!(false);
+    assert_eq!(world.decide().step, Step::ReleaseShoot, "also where nothing is protected");
+    world.shoot.as_mut().unwrap()["metadata"]["labels"] = json!({});
+    assert_eq!(world.decide().step, Step::LookLive);
+    world.is_live = true;
+    assert_eq!(world.decide().step, Step::GiveBack);
+    world.request = None;
+    assert_eq!(world.decide().step, Step::LetGo);
+}
+
+#[test]
 fn what_carries_our_request_goes_with_the_cluster_whatever_its_uid() {
     let mut world = World::ready();
     world.shoot.as_mut().unwrap()["metadata"]["uid"] = json!("of-another");
@@ -591,17 +758,24 @@ fn news_are_told_once() {
     let mut cluster: Cluster = serde_json::from_value(world.cluster.clone()).unwrap();
     let mut reasons = |before: &ClusterStatus, after: &ClusterStatus| -> Vec<&'static str> {
         cluster.status = Some(before.clone());
-        news(&cluster, after).into_iter().map(|news| news.reason).collect()
+        news(&cluster, after, None).into_iter().map(|news| news.reason).collect()
     };
     assert_eq!(reasons(&before, &created), ["ShootCreated"]);
     world.finish();
     let ready = world.rest();
     assert_eq!(reasons(&created, &ready), ["ShootReady"]);
     assert!(reasons(&ready, &ready).is_empty());
-    let adopt = [(annotation::ADOPT_SHOOT.to_owned(), created.shoot_uid.clone().unwrap())];
-    cluster.metadata.annotations = Some(adopt.into());
     cluster.status = Some(before);
-    assert_eq!(news(&cluster, &created)[0].reason, "ShootAdopted");
+    assert_eq!(news(&cluster, &created, created.shoot_uid.as_deref())[0].reason, "ShootAdopted");
+    // The annotation alone does nothing, and says so once.
+    world.annotate(annotation::ADOPT_SHOOT, "of-the-shoot");
+    let ignored = world.rest();
+    cluster.status = Some(ready);
+    assert_eq!(news(&cluster, &ignored, None)[0].reason, "AnnotationIgnored");
+    cluster.status = Some(ignored.clone());
+    assert!(news(&cluster, &ignored, None).is_empty());
+    world.cluster["metadata"]["annotations"] = Value::Null;
+    assert!(world.rest().conditions.iter().all(|condition| condition.type_ != "ShootAdopted"));
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn agreed() -> Sides {
         waiting: Vec::new(),
         requests: BTreeMap::from([(RequestUid::new("r"), asked(Phase::Bound, Some("a")))]),
         shoots: vec![shoot(Some("r"))],
+        not_ready: Vec::new(),
     }
 }
 
@@ -206,4 +207,16 @@ fn books_that_contradict_themselves() {
         sides.seats.push(seat("r", "a"));
     };
     assert_eq!(after(twice), ["books"]);
+}
+
+#[test]
+fn a_cluster_that_is_not_ready_though_it_says_so_is_told() {
+    let of = |is_there| {
+        let found = NotReady { cluster: "n/c".to_owned(), shoot: "s".to_owned(), is_there };
+        let mut sides = agreed();
+        sides.not_ready.push(found);
+        compare(&sides).disagreements.iter().map(ToString::to_string).collect::<Vec<_>>().join("")
+    };
+    assert!(of(true).starts_with("not-ready: Cluster n/c says that it is ready, but Shoot s is not its own"));
+    assert!(of(false).contains("Shoot s is not there"));
 }
