@@ -119,8 +119,10 @@ pub async fn a_copy_of_the_clusters_own_shoot_is_adopted_too(landscape: Landscap
     play.stage.plot.wait_for_shoot("older", "is gone", |shoot| shoot.is_none()).await?;
     let account = own.spec.credentials_binding_name.clone().unwrap();
     let copy = play.stage.shoot("older", &account, None).await?;
-    let labels = json!({ "metadata": { "labels": own.labels() } });
-    play.stage.plot.shoots().patch("older", &PatchParams::default(), &Patch::Merge(&labels)).await?;
+    let cluster = own.annotations().get(annotation::CLUSTER);
+    let marks = json!({ "labels": own.labels(), "annotations": { annotation::CLUSTER: cluster } });
+    let patch = json!({ "metadata": marks });
+    play.stage.plot.shoots().patch("older", &PatchParams::default(), &Patch::Merge(&patch)).await?;
     play.that("one", "tells that it is another one", |cluster| {
         condition(cluster, "ShootHealthy").is_some_and(|it| it.1 == "ShootReplaced")
     })

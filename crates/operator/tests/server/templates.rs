@@ -53,7 +53,7 @@ fn policy(tenancy: Value, references: Value) -> Result<Policy, Fault> {
     });
     let clusters: Clusters = serde_json::from_value(clusters)?;
     let tenancy: Tenancy = serde_json::from_value(tenancy)?;
-    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(tenancy) })
+    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(tenancy), rules: None })
 }
 
 pub async fn a_tenant_refers_only_to_what_is_allowed_by_name(landscape: Landscape) -> Outcome {
