@@ -131,7 +131,7 @@ async fn metrics_by_object_can_be_switched_off() {
     world.bound("r").await;
     let metrics = process.get_with("/metrics", "keb_available_credentials_bindings").await;
     assert!(!metrics.contains("ga-1") && !metrics.contains("credentials_binding=\"aws-01\""), "{metrics}");
-    assert!(metrics.contains("allotment_accounts_per_tenant_count 1"), "{metrics}");
+    assert!(metrics.contains("allotment_accounts_per_tenant_count{} 1"), "{metrics}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,7 +144,7 @@ async fn ids_of_tenants_are_served_to_readers_who_may_see_them() {
     let process = world.run("one");
     world.ask("r", "ga-1").await;
     world.bound("r").await;
-    let metrics = process.get_with("/metrics", "allotment_accounts_per_tenant_count 1").await;
+    let metrics = process.get_with("/metrics", "allotment_accounts_per_tenant_count{} 1").await;
     assert!(!metrics.contains("ga-1") && !metrics.contains("aws-01"), "{metrics}");
     assert!(metrics.contains("allotment_shoots_per_account_bucket{le=\"0.0\"}"), "{metrics}");
     process.stop().await;
