@@ -222,7 +222,7 @@ fn beyond_the_schema(root: &Node, source: &Source<'_>, rules: Option<&RuleSet>) 
         _ => None,
     };
     match find(&["tenancy"]) {
-        (Some(node), _) => {
+        (Some(node), _) if !matches!(node.value, Yaml::Null) => {
             let faults =
                 serde_json::from_value::<Tenancy>(check::to_json(node)).map(|tenancy| tenancy.faults());
             for (key, message) in faults.unwrap_or_default() {
@@ -230,7 +230,7 @@ fn beyond_the_schema(root: &Node, source: &Source<'_>, rules: Option<&RuleSet>) 
                 fault(find(if key.is_empty() { &path[..1] } else { &path }).1, message);
             }
         }
-        (None, place) => {
+        (_, place) => {
             fault(place, format!("the key `tenancy` is missing: {}", tenancy::BOTH_WAYS));
         }
     }

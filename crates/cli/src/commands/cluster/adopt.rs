@@ -220,7 +220,8 @@ async fn tell(
     );
     adoption.metadata.name = None;
     adoption.metadata.generate_name = Some(format!("{}-", shoot.name_any()));
-    let made = api.create(&PostParams::default(), &adoption);
+    let params = PostParams::default();
+    let made = api.create(&params, &adoption);
     Ok(call(|| format!("create a ShootAdoption in {namespace}"), made).await?)
 }
 
