@@ -97,7 +97,12 @@ async fn apply(client: &Client, object: &Value) -> Result<()> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = text("/apiVersion").split_once('/').unwrap_or(("", text("/apiVersion")));
     let (kind, name) = (text("/kind"), text("/metadata/name"));
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    let gvk = GroupVersionKind::gvk(group, version, kind);
+    let resource = match kind {
+        // A plural already.
+        "AdmissionParameters" => ApiResource::from_gvk_with_plural(&gvk, "admissionparameters"),
+        _ => ApiResource::from_gvk(&gvk),
+    };
     let api: Api<DynamicObject> = match text("/metadata/namespace") {
         "" => Api::all_with(client.clone(), &resource),
         namespace => Api::namespaced_with(client.clone(), namespace, &resource),
