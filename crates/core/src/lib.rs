@@ -10,6 +10,7 @@
 //! | [`label`] | what can be the value of a label |
 //! | [`openmcp`] | the ClusterProvider contract: profiles, responsibility, scheduling |
 //! | [`pool`] | which account a request gets, and what becomes of accounts |
+//! | [`quotas`] | how much one namespace, and one tenant, may ask for |
 //! | [`rules`] | which pool a request goes to: the rule language |
 //! | [`tenancy`] | which tenants a namespace may name |
 //! | [`text`] | words of others, as far as they are kept |
@@ -23,6 +24,7 @@ mod glob;
 pub mod label;
 pub mod openmcp;
 pub mod pool;
+pub mod quotas;
 pub mod rules;
 pub mod tenancy;
 pub mod text;

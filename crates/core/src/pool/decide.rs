@@ -3,7 +3,7 @@
 //! The one place where that is decided: the ledger asks inside the transaction that holds the locks, so what the
 //! question says is still true when the answer is written down.
 
-use super::{AccountName, Accounts, Candidate, PoolKey, Tenant};
+use super::{AccountName, Accounts, Ahead, Candidate, PoolKey, Tenant};
 use std::fmt;
 
 /// Everything that the decision depends on.
@@ -42,7 +42,7 @@ pub struct Dedicated<'now> {
     /// Free accounts of the pool, in the order in which they are to be taken.
     pub free: &'now [AccountName],
     /// How many waiting requests have their turn before this one; each may take a free account.
-    pub ahead: u32,
+    pub ahead: Ahead,
 }
 
 /// The decision.
@@ -54,7 +54,7 @@ pub enum Answer {
     Use(AccountName),
     /// Take this free account for the tenant.
     Claim(AccountName),
-    /// There is nothing now; it is this many-th in the queue, from 1.
+    /// There is nothing now; this is its position in the queue, from 1. Far behind it is an estimate, see [`Ahead`].
     Wait(u32, Lack),
 }
 
@@ -168,7 +168,7 @@ fn dedicated(pool: &PoolKey, dedicated: &Dedicated<'_>) -> Answer {
     if let Some(account) = most_populated(own, *accounts) {
         return Answer::Use(account.clone());
     }
-    let wait = |lack| Answer::Wait(ahead + 1, lack);
+    let wait = |lack| Answer::Wait(ahead.position(), lack);
     // An account that does not work is no reason for a tenant to get a second one where it may have only one.
     if let (Accounts::One, Some(broken)) = (accounts, own.iter().min_by_key(|candidate| &candidate.account)) {
         let (tenant, account) = ((*tenant).clone(), broken.account.clone());
@@ -177,7 +177,12 @@ fn dedicated(pool: &PoolKey, dedicated: &Dedicated<'_>) -> Answer {
     if let Some(cap) = cap.filter(|cap| held >= cap) {
         return wait(Lack::CapReached { tenant: (*tenant).clone(), held: *held, cap });
     }
-    match free.get(*ahead as usize) {
+    let left_over = match ahead {
+        Ahead::Exactly(ahead) => free.get(*ahead as usize),
+        // It is woken when its turn comes, and asks again.
+        Ahead::About(_) => None,
+    };
+    match left_over {
         // Those ahead take the first ones when they are served; what is left over is the last of the list, but taking
         // the first keeps the order of the pool: whoever comes next finds the same number of accounts.
         Some(_) => Answer::Claim(free[0].clone()),

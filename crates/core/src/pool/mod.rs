@@ -28,7 +28,7 @@ pub use fit::account_is_for;
 pub use key::{LabelKeys, PoolKey};
 pub use limits::{Accounts, Limit, MultiAccount};
 pub use names::{AccountName, Epoch, RequestUid, Tenant};
-pub use queue::{Waiting, ahead_of, in_turns};
+pub use queue::{Ahead, EXACT_POSITIONS, Line, Waiting, about, ahead_in_round, ahead_of, in_turns};
 pub use status::Progress;
 pub use step::{REFUSED, Row, Shoots, Step, View, account_step};
 pub use wanted::{Denial, Wanted, tenant_of, wanted};

@@ -1,6 +1,6 @@
 //! What the status of a SubscriptionRequest says.
 
-use super::{AccountName, Denial, Lack, Tenant, Wanted};
+use super::{AccountName, Denial, EXACT_POSITIONS, Lack, Tenant, Wanted};
 use crate::{
     condition::{self, Verdict},
     text::bounded,
@@ -65,7 +65,8 @@ impl Progress {
         match self {
             Self::Denied(Denial { reason, message }) => say(ready, false, reason, message.clone()),
             Self::Waiting { lack, position, .. } => {
-                let message = format!("{lack}; place {position} in the queue");
+                let about = if *position > EXACT_POSITIONS { "about " } else { "" };
+                let message = format!("{lack}; {about}place {position} in the queue");
                 say(ready, false, lack.reason(), message.clone());
                 say(pool, false, lack.reason(), message);
             }

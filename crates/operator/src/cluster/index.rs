@@ -4,6 +4,7 @@ use super::{Task, adoption::is_over};
 use crate::{
     locks::LockStore,
     runtime::{
+        census::{self, Census, Standing},
         keep,
         kept::{Kept, Progress},
     },
@@ -12,7 +13,7 @@ use allotment_api::{
     allotment::{AccessLock, ShootAdoption},
     gardener::{CloudProfileSpec, Shoot},
     kyma::{Cluster, ClusterPhase, SubscriptionRequest},
-    names::{annotation, finalizer},
+    names::{self, annotation, finalizer},
 };
 use allotment_core::{
     access::lock::Subject,
@@ -20,9 +21,11 @@ use allotment_core::{
         CloudProfileKind, Clusters,
         flow::{
             LONGEST_IN_REQUEST, carried_request, cluster_of_request, forget_managed_fields, is_owned_by,
-            request_name,
+            is_refused, request_name,
         },
     },
+    pool::tenant_of,
+    quotas::{Caps, Exceeded},
 };
 use kube::{ResourceExt, api::ObjectMeta};
 use std::{
@@ -92,6 +95,8 @@ pub struct Index {
     locks: LockStore,
     /// Clusters that their tenants brought, by the Secret with the kubeconfig.
     brought: BTreeMap<ClusterName, BTreeSet<ClusterName>>,
+    /// Clusters, counted for caps.
+    pub(super) census: Census<ClusterName>,
 }
 
 impl Index {
@@ -176,6 +181,7 @@ impl Index {
         if self.clusters.is_past(&name, &cluster.metadata, |known| &known.metadata) {
             return Vec::new();
         }
+        let admitted = self.census.set(&name, Some(counted(&cluster)));
         let secret = secret_of(&cluster);
         let before = self.clusters.insert(name.clone(), Arc::new(cluster));
         let secret_before = before.as_deref().and_then(secret_of);
@@ -185,16 +191,28 @@ impl Index {
                 self.brought.entry(secret).or_default().insert(name.clone());
             }
         }
-        vec![Task::Cluster(name)]
+        std::iter::once(name).chain(admitted).map(Task::Cluster).collect()
     }
 
     pub(super) fn forget_cluster(&mut self, name: &ClusterName) -> Vec<Task> {
         let Some(gone) = self.clusters.remove(name) else { return Vec::new() };
+        let admitted = self.census.set(name, None).into_iter().map(Task::Cluster);
         self.forget_secret_of(name, secret_of(&gone));
         let request = ClusterName { namespace: name.namespace.clone(), name: request_name(&gone) };
         let orphan = self.requests.get(&request).map(|_| Task::Orphan(request.clone()));
-        let adoptions = self.adoptions_of(name);
-        orphan.into_iter().chain(adoptions.iter().map(|one| Task::Adoption(one.name_any()))).collect()
+        let adoptions = self.adoptions_of(name).into_iter().map(|one| Task::Adoption(one.name_any()));
+        let tasks: Vec<Task> = orphan.into_iter().chain(adoptions).collect();
+        admitted.chain(tasks).collect()
+    }
+
+    /// The cap that leaves no room for a Cluster, if there is one.
+    pub(super) fn exceeded(&self, name: &ClusterName, caps: Caps) -> Option<Exceeded> {
+        self.census.exceeded(name, &counted(self.clusters.get(name)?), caps)
+    }
+
+    /// The tenant of a Cluster, as it says itself.
+    pub(super) fn tenant_of(&self, name: &ClusterName) -> Option<String> {
+        tenant(self.clusters.get(name)?)
     }
 
     /// A SubscriptionRequest is there.
@@ -480,4 +498,23 @@ fn cluster_of_adoption(adoption: &ShootAdoption) -> ClusterName {
 fn cluster_of(shoot: &Shoot) -> Option<ClusterName> {
     let (namespace, name) = shoot.annotations().get(annotation::CLUSTER)?.split_once('/')?;
     Some(ClusterName { namespace: namespace.to_owned(), name: name.to_owned() })
+}
+
+fn counted(cluster: &Cluster) -> census::Entry {
+    census::Entry {
+        namespace: cluster.namespace().unwrap_or_default(),
+        tenant: tenant(cluster),
+        created: cluster.metadata.creation_timestamp.as_ref().map(|time| time.0),
+        standing: Standing::new(
+            cluster.status.as_ref().is_some_and(|status| status.phase.is_some()),
+            is_refused(cluster),
+        ),
+    }
+}
+
+/// The selector names the tenant, or else the label does.
+fn tenant(cluster: &Cluster) -> Option<String> {
+    let selector = cluster.spec.infrastructure.as_ref().map(|it| it.subscription_selector.as_str());
+    let selected = selector.and_then(tenant_of).map(|tenant| tenant.to_string());
+    selected.or_else(|| cluster.labels().get(names::tenant::GLOBAL_ACCOUNT_ID).cloned())
 }

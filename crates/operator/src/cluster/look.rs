@@ -90,9 +90,12 @@ impl Inner {
             return Ok(Outcome::Done);
         };
         self.review_adoptions(&mut scene).await?;
-        let mut last = None;
+        let (mut last, exceeded) = (None, self.exceeded(name));
         for _ in 0..STEPS {
-            let decision = decide(&self.view(&scene));
+            let mut decision = decide(&self.view(&scene));
+            if let Some(exceeded) = &exceeded {
+                flow::refuse(&self.view(&scene), &mut decision, exceeded);
+            }
             tracing::debug!(cluster = %name, step = %decision.step, "decided");
             match Box::pin(self.act(&mut scene, &decision)).await? {
                 Next::Decide => last = Some(decision.step),

@@ -16,7 +16,7 @@ use crate::{
         follow::{MetadataOf, Position, Seen, follow},
         keep::{Cache, Keeper},
         lease::Candidate,
-        queue::Queue,
+        queue::{Queue, fair::FairKey},
         work::work,
     },
     target::Targets,
@@ -30,6 +30,7 @@ use allotment_api::{
 };
 use allotment_core::{
     cluster::{Clusters, flow::Standing},
+    quotas::{Counted, Exceeded, Fairness},
     rules::RuleSet,
     tenancy::Tenancy,
 };
@@ -110,6 +111,7 @@ pub(crate) struct Inner {
     pub(super) settings: Settings,
     policy: RwLock<Policy>,
     pub(super) roles: NamespaceRoles,
+    fairness: RwLock<Arc<Fairness>>,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,
@@ -149,6 +151,7 @@ impl Operator {
             settings,
             roles,
             policy: RwLock::new(policy),
+            fairness: RwLock::new(Arc::new(Fairness::trusted())),
             clock,
             recorder,
             cache: Cache::new(Index::new(follows_namespaced)),
@@ -172,6 +175,13 @@ impl Operator {
     /// Takes new rules. They matter to adoptions only, which are reviewed again and again.
     pub fn set_rules(&self, rules: Option<Arc<RuleSet>>) {
         self.0.policy.write().unwrap_or_else(PoisonError::into_inner).rules = rules;
+    }
+
+    /// Takes new caps, and which namespaces are the platform's. Clusters that were refused because of a cap are judged again.
+    pub fn set_fairness(&self, fairness: Fairness) {
+        *self.0.fairness.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fairness);
+        let refused: Vec<ClusterName> = self.0.index().census.refused().cloned().collect();
+        refused.into_iter().for_each(|name| self.0.queue.add(Task::Cluster(name)));
     }
 
     /// Whether everything that is followed has been listed once.
@@ -209,7 +219,8 @@ impl Controller for Operator {
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.queue.clear();
         inner.enqueue_all();
-        work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, |task| {
+        let key = |task: &Task| inner.fair_key(task);
+        work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| {
             let inner = inner.clone();
             Box::pin(async move {
                 match task {
@@ -289,6 +300,27 @@ impl Inner {
 
     pub(super) fn rules(&self) -> Option<Arc<RuleSet>> {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).rules.clone()
+    }
+
+    fn fairness(&self) -> Arc<Fairness> {
+        self.fairness.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The cap that leaves no room for a Cluster, if there is one.
+    pub(super) fn exceeded(&self, name: &ClusterName) -> Option<Exceeded> {
+        let caps = self.fairness().caps(&name.namespace, Counted::Clusters);
+        self.index().exceeded(name, caps)
+    }
+
+    /// For whom a task is done.
+    fn fair_key(&self, task: &Task) -> FairKey {
+        let (Task::Cluster(name) | Task::Orphan(name)) = task else {
+            // Only the platform writes adoptions.
+            return FairKey::Everybody;
+        };
+        let is_platform = self.fairness().is_platform(&name.namespace);
+        let tenant = if is_platform { self.index().tenant_of(name) } else { None };
+        FairKey::tenant_or_namespace(tenant.as_deref(), &name.namespace)
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {

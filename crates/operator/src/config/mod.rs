@@ -10,7 +10,7 @@ mod tests;
 
 pub use allotment_core::access::address::Byoc;
 pub use sections::{
-    Config, Controller, Controllers, Gardener, Hap, LedgerAddress, MetricsAccess, Plan, Quota, Quotas, Server,
+    Config, Controller, Controllers, Gardener, Hap, LedgerAddress, MetricsAccess, Plan, Server,
 };
 
 use crate::subscription::Policy;
@@ -18,6 +18,7 @@ use allotment_api::{allotment::AdmissionParametersSpec, kyma::Provider};
 use allotment_core::{
     admission::{self, Release},
     pool::MultiAccount,
+    quotas::Fairness,
     rules::{
         self, Code, Finding, Options, Plans, RuleSet, Severity,
         source::{Place, Source},
@@ -60,6 +61,12 @@ impl Settled {
 }
 
 impl Config {
+    /// Which namespaces are the platform's, and which caps count where.
+    pub fn fairness(&self) -> Fairness {
+        // Without tenancy nothing runs; where it does all the same, whoever may write requests is trusted.
+        self.tenancy.as_ref().map_or_else(Fairness::trusted, |tenancy| Fairness::new(tenancy, &self.quotas))
+    }
+
     /// Which tenants a namespace may name. A configuration that does not say so is refused before anybody asks.
     pub fn tenancy(&self) -> Arc<Tenancy> {
         Arc::new(self.tenancy.clone().unwrap_or_default())

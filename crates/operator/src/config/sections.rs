@@ -6,6 +6,7 @@ use allotment_core::{
     cluster::Clusters,
     openmcp::policy::Openmcp,
     pool::{LabelKeys, MultiAccount},
+    quotas::Quotas,
     tenancy::Tenancy,
 };
 use schemars::JsonSchema;
@@ -51,31 +52,6 @@ pub struct MetricsAccess {
     pub secure: bool,
     /// Serve the ids of tenants and accounts though anybody may read them.
     pub tenant_ids: bool,
-}
-
-/// How much may be asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Quotas {
-    /// By one namespace.
-    pub namespace: Quota,
-    /// By one tenant.
-    pub tenant: Quota,
-}
-
-/// The most of each.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Quota {
-    /// SubscriptionRequests that wait.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting_requests: Option<u32>,
-    /// Clusters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clusters: Option<u32>,
-    /// KubeconfigRequests.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kubeconfig_requests: Option<u32>,
 }
 
 /// Which account a cluster runs in.

@@ -3,6 +3,7 @@
 use crate::{
     locks::LockStore,
     runtime::{
+        census::{self, Census, Standing},
         keep,
         kept::{Kept, Progress},
     },
@@ -11,10 +12,14 @@ use allotment_api::{
     allotment::AccessLock,
     gardener::{Rotation, Shoot},
     kyma::{Cluster, ClusterSpec, ClusterStatus, KubeconfigPhase, KubeconfigRequest},
-    names::{annotation, tenant},
+    names::{self, annotation, tenant},
 };
 use allotment_core::{
-    access::{flow::cluster_namespaces, lock::Subject},
+    access::{
+        flow::{cluster_namespaces, is_refused},
+        lock::Subject,
+    },
+    quotas::{Caps, Exceeded},
     tenancy::{self, Claim},
 };
 use kube::{ResourceExt, api::ObjectMeta};
@@ -73,6 +78,8 @@ pub(super) struct Index {
     locks: LockStore,
     /// Requests by the name of their Cluster, whatever its namespace.
     asking: BTreeMap<String, BTreeSet<RequestName>>,
+    /// Requests, counted for caps.
+    pub(super) census: Census<RequestName>,
 }
 
 impl Index {
@@ -133,9 +140,10 @@ impl Index {
         }
         let kubeconfig = request.status.as_mut().and_then(|status| status.kubeconfig.take());
         self.asking.entry(request.spec.cluster.clone()).or_default().insert(name.clone());
+        let admitted = self.census.set(&name, Some(counted(&request)));
         let known = Known { request: Arc::new(request), has_kubeconfig: kubeconfig.is_some() };
         self.requests.insert(name.clone(), known);
-        vec![name]
+        std::iter::once(name).chain(admitted).collect()
     }
 
     pub(super) fn forget_request(&mut self, name: &RequestName) -> Vec<RequestName> {
@@ -148,7 +156,17 @@ impl Index {
             }
         }
         // Whoever remembers something of it is told to forget.
-        vec![name.clone()]
+        std::iter::once(name.clone()).chain(self.census.set(name, None)).collect()
+    }
+
+    /// The cap that leaves no room for a request, if there is one.
+    pub(super) fn exceeded(&self, name: &RequestName, caps: Caps) -> Option<Exceeded> {
+        self.census.exceeded(name, &counted(&self.requests.get(name)?.request), caps)
+    }
+
+    /// The tenant of a request, as its label has it.
+    pub(super) fn tenant_of(&self, name: &RequestName) -> Option<String> {
+        tenant(&self.requests.get(name)?.request)
     }
 
     pub(super) fn learn_cluster(&mut self, cluster: Cluster) -> Vec<RequestName> {
@@ -291,4 +309,20 @@ pub(crate) fn rotation(shoot: &Shoot) -> String {
     };
     let parts = [part("ca", &rotation.certificate_authorities), part("key", &rotation.service_account_key)];
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
+}
+
+fn counted(request: &KubeconfigRequest) -> census::Entry {
+    census::Entry {
+        namespace: request.namespace().unwrap_or_default(),
+        tenant: tenant(request),
+        created: request.metadata.creation_timestamp.as_ref().map(|time| time.0),
+        standing: Standing::new(
+            request.status.as_ref().is_some_and(|status| status.phase.is_some()),
+            is_refused(request),
+        ),
+    }
+}
+
+fn tenant(request: &KubeconfigRequest) -> Option<String> {
+    request.labels().get(names::tenant::GLOBAL_ACCOUNT_ID).cloned()
 }

@@ -12,7 +12,7 @@ use crate::{
 };
 use allotment_api::kyma::{BroughtReference, Cluster, KubeconfigRequest, SecretKeyReference, ShootReference};
 use allotment_core::{
-    access::flow::{Decision, Hitch, View, decide},
+    access::flow::{Decision, Hitch, View, decide, refuse},
     tenancy::NamespaceRole,
 };
 use secrecy::SecretString;
@@ -117,8 +117,12 @@ impl Inner {
             self.ended().remove(name);
             return Ok(Outcome::Done);
         };
+        let exceeded = self.exceeded(name);
         for _ in 0..STEPS {
-            let decision = decide(&scene.view(self));
+            let mut decision = decide(&scene.view(self));
+            if let Some(exceeded) = &exceeded {
+                refuse(&scene.view(self), &mut decision, exceeded);
+            }
             match Box::pin(self.act(&mut scene, &decision)).await? {
                 Next::Decide => (),
                 Next::Nothing => return Ok(Outcome::Done),

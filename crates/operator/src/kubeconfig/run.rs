@@ -16,7 +16,7 @@ use crate::{
         keep::Cache,
         lease::Candidate,
         looks::Looks,
-        queue::Queue,
+        queue::{Queue, fair::FairKey},
         work::work,
     },
     target::Targets,
@@ -27,7 +27,11 @@ use allotment_api::{
     kyma::{Cluster, KubeconfigPhase, KubeconfigRequest},
     names::label,
 };
-use allotment_core::{access::Access, tenancy::Tenancy};
+use allotment_core::{
+    access::Access,
+    quotas::{Counted, Exceeded, Fairness},
+    tenancy::Tenancy,
+};
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
     collections::BTreeMap,
@@ -97,6 +101,7 @@ pub(crate) struct Inner {
     pub(super) settings: Settings,
     policy: RwLock<Policy>,
     pub(super) roles: NamespaceRoles,
+    fairness: RwLock<Arc<Fairness>>,
     pub(super) clock: Clock,
     metrics: Metrics,
     pub(super) recorder: Recorder,
@@ -129,6 +134,7 @@ impl Operator {
             settings,
             roles: NamespaceRoles::new(roles_client, policy.tenancy.clone()),
             policy: RwLock::new(policy),
+            fairness: RwLock::new(Arc::new(Fairness::trusted())),
             clock,
             recorder,
             cache: Cache::default(),
@@ -146,6 +152,13 @@ impl Operator {
         self.0.roles.set(policy.tenancy.clone());
         *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
         self.resync();
+    }
+
+    /// Takes new caps, and which namespaces are the platform's. Requests that were refused because of a cap are judged again.
+    pub fn set_fairness(&self, fairness: Fairness) {
+        *self.0.fairness.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fairness);
+        let refused: Vec<RequestName> = self.0.index().census.refused().cloned().collect();
+        refused.into_iter().for_each(|name| self.0.queue.add(name));
     }
 
     /// Whether nothing runs, and nothing is due before this moment.
@@ -191,7 +204,8 @@ impl Controller for Operator {
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.queue.clear();
         self.resync();
-        work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, |name| {
+        let key = |name: &RequestName| inner.fair_key(name);
+        work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |name| {
             let inner = inner.clone();
             Box::pin(async move { inner.look_at_request(&name).await })
         })
@@ -240,6 +254,23 @@ impl Inner {
 
     pub(super) fn policy(&self) -> Policy {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn fairness(&self) -> Arc<Fairness> {
+        self.fairness.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The cap that leaves no room for a request, if there is one.
+    pub(super) fn exceeded(&self, name: &RequestName) -> Option<Exceeded> {
+        let caps = self.fairness().caps(&name.namespace, Counted::KubeconfigRequests);
+        self.index().exceeded(name, caps)
+    }
+
+    /// For whom a request is looked at.
+    fn fair_key(&self, name: &RequestName) -> FairKey {
+        let is_platform = self.fairness().is_platform(&name.namespace);
+        let tenant = if is_platform { self.index().tenant_of(name) } else { None };
+        FairKey::tenant_or_namespace(tenant.as_deref(), &name.namespace)
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {

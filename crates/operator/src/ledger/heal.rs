@@ -3,10 +3,10 @@
 use super::{
     Account, Assignment, Event, LedgerError, accounts, assignments,
     history::{self, Note},
-    queue,
+    queue::{self, Leaves},
     transaction::Transaction,
 };
-use allotment_core::pool::{Holding, Tenant};
+use allotment_core::pool::{Holding, PoolKey, Tenant};
 
 /// Writes down an assignment that the request's status and the binding prove.
 pub(super) async fn assign(
@@ -16,8 +16,12 @@ pub(super) async fn assign(
 ) -> Result<(), LedgerError> {
     let Assignment { request, tenant, account, pool, cluster: _, since: _ } = assignment;
     transaction.lock_request(&request.uid).await?;
-    let tenants: Vec<&Tenant> = tenant.iter().collect();
-    let row = accounts::lock(transaction, account, &tenants, &[pool]).await?;
+    let queued = queue::of(transaction, &request.uid).await?;
+    let queued_for = queued.as_ref().and_then(|queued| queued.tenant.as_ref());
+    let tenants: Vec<&Tenant> = tenant.iter().chain(queued_for).collect();
+    let pools: Vec<&PoolKey> =
+        std::iter::once(pool).chain(queued.as_ref().map(|queued| &queued.pool)).collect();
+    let row = accounts::lock(transaction, account, &tenants, &pools).await?;
     let refused = |doing, because: String| LedgerError::Refused { doing, account: account.clone(), because };
     if let Some(standing) = assignments::of(transaction, &request.uid).await? {
         if standing.account == *account && standing.tenant == *tenant {
@@ -61,7 +65,10 @@ pub(super) async fn assign(
         transaction.note(Note { event: Event::Assigned, account, tenant, request, because }).await?;
     accounts::change(transaction, row.as_ref(), &after, version).await?;
     assignments::insert(transaction, assignment).await?;
-    queue::remove(transaction, &assignment.request.uid).await
+    match queue::of(transaction, &assignment.request.uid).await? {
+        Some(queued) => queue::remove(transaction, &queued, Leaves::Otherwise).await,
+        None => Ok(()),
+    }
 }
 
 /// Throws everything away but history and identity.

@@ -7,8 +7,11 @@ use super::{
 };
 
 /// The steps, in order; the first makes version 1.
-const STEPS: &[&str] =
-    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_waits_for_free.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_waits_for_free.sql"),
+    include_str!("migrations/0003_turns.sql"),
+];
 
 const DOING: &str = "open the ledger";
 

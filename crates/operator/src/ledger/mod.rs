@@ -31,6 +31,7 @@
 //!         free: &[AccountName::new("aws-17")],
 //!     },
 //!     foreign: &BTreeMap::new(),
+//!     may_queue: true,
 //!     because: "rule 1: aws",
 //! };
 //! let reserved = ledger.reserve(epoch, &ask, now).await?;
@@ -42,6 +43,7 @@
 mod accounts;
 mod assignments;
 mod claim;
+mod effort;
 mod error;
 mod heal;
 mod history;
@@ -59,6 +61,7 @@ mod weather;
 
 pub use accounts::Account;
 pub use assignments::Assignment;
+pub use effort::Effort;
 pub use error::LedgerError;
 pub use history::{About, Entry, Event};
 pub use learn::Learned;
@@ -66,7 +69,9 @@ pub use release::{Left, Released};
 pub use reserve::{Ask, Reserved, Who};
 pub use weather::{Fate, Wait, Weather};
 
-use allotment_core::pool::{AccountName, Epoch, Holding, PoolKey, RequestUid, Tenant, Waiting, in_turns};
+use allotment_core::pool::{
+    AccountName, EXACT_POSITIONS, Epoch, Holding, PoolKey, RequestUid, Tenant, Waiting, in_turns,
+};
 use jiff::Timestamp;
 use std::{collections::BTreeMap, fmt, sync::Arc};
 use store::{Mode, Store};
@@ -126,6 +131,7 @@ pub struct Ledger {
     store: Store,
     place: Arc<Place>,
     weather: Option<Arc<dyn Weather>>,
+    meter: effort::Meter,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<crate::planted::Planted>,
 }
@@ -143,7 +149,7 @@ macro_rules! in_transaction {
         $ledger.weathered($doing).await?;
         let session = $ledger.store.begin(Mode::Read, $doing).await?;
         let place = $ledger.place.clone();
-        let mut transaction = Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH);
+        let mut transaction = Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH, &$ledger.meter);
         let $transaction = &mut transaction;
         let outcome = $operation.await;
         transaction.end(outcome, None).await
@@ -151,7 +157,8 @@ macro_rules! in_transaction {
     (write $ledger:expr, $doing:literal, $now:expr, |$transaction:ident| $operation:expr) => {{
         $ledger.weathered($doing).await?;
         let session = $ledger.store.begin(Mode::Write, $doing).await?;
-        let mut transaction = Transaction::new(session, $ledger.place.clone(), $doing, $now);
+        let place = $ledger.place.clone();
+        let mut transaction = Transaction::new(session, place, $doing, $now, &$ledger.meter);
         let $transaction = &mut transaction;
         let outcome = async { $operation }.await;
         transaction.end(outcome, $ledger.weather.as_deref()).await
@@ -181,6 +188,7 @@ impl Ledger {
             store,
             place: Arc::new(place),
             weather: None,
+            meter: effort::Meter::default(),
             #[cfg(feature = "planted")]
             planted: None,
         })
@@ -199,6 +207,11 @@ impl Ledger {
             Some(wait) => wait.await,
             None => Ok(()),
         }
+    }
+
+    /// What was asked of the database so far, by this ledger and its clones.
+    pub fn effort(&self) -> Effort {
+        self.meter.effort()
     }
 
     /// The ledger of another garden project in the same database, on the same connections.
@@ -404,17 +417,60 @@ impl Ledger {
         Ok(turns.into_iter().filter_map(of).collect())
     }
 
+    /// Whose turn it is in a pool when an account comes free: at most so many, each of another tenant, in order.
+    pub async fn heads(&self, pool: &PoolKey, most: u32) -> Result<Vec<RequestKey>, LedgerError> {
+        let heads = in_transaction!(read self, "read the head of a queue", |transaction| queue::heads(
+            transaction,
+            pool,
+            most
+        ))?;
+        Ok(heads.into_iter().map(|queued| queued.request).collect())
+    }
+
+    /// The request of a tenant that is served first in a pool, if one waits.
+    pub async fn first_of(&self, pool: &PoolKey, tenant: &Tenant) -> Result<Option<RequestKey>, LedgerError> {
+        let line = in_transaction!(read self, "read the head of a line", |transaction| queue::of_tenant(
+            transaction,
+            pool,
+            tenant,
+            1
+        ))?;
+        Ok(line.into_iter().next().map(|queued| queued.request))
+    }
+
+    /// The first [`EXACT_POSITIONS`] who wait for free accounts of a pool, in the order in which they are served.
+    pub async fn first_in_line(&self, pool: &PoolKey) -> Result<Vec<RequestKey>, LedgerError> {
+        let few = usize::try_from(EXACT_POSITIONS).unwrap_or(usize::MAX);
+        let mut queued = in_transaction!(read self, "read the front of a queue", |transaction| async {
+            let mut queued = queue::heads(transaction, pool, EXACT_POSITIONS).await?;
+            if queued.len() < few && !pool.shared {
+                let tenants: Vec<Tenant> = queued.iter().filter_map(|head| head.tenant.clone()).collect();
+                queued.clear();
+                for tenant in &tenants {
+                    queued.extend(queue::of_tenant(transaction, pool, tenant, EXACT_POSITIONS).await?);
+                }
+            }
+            Ok(queued)
+        })?;
+        let turns = in_turns(queued.iter().map(queue::Queued::waiting).collect());
+        let of = |waiting: Waiting| {
+            let place = queued.iter().position(|queued| queued.request.uid == waiting.request)?;
+            Some(queued.swap_remove(place).request)
+        };
+        Ok(turns.into_iter().take(few).filter_map(of).collect())
+    }
+
+    /// Everybody who waits: the request, the pool and the tenant.
+    pub async fn queued(&self) -> Result<Vec<(RequestKey, PoolKey, Option<Tenant>)>, LedgerError> {
+        let all = in_transaction!(read self, "read the queues", |transaction| queue::all(transaction))?;
+        Ok(all.into_iter().map(|queued| (queued.request, queued.pool, queued.tenant)).collect())
+    }
+
     /// How long the queues are. A pool for which nobody waits is not among them.
     pub async fn queues(&self) -> Result<Vec<QueueLength>, LedgerError> {
-        let queued = in_transaction!(read self, "read the queues", |transaction| queue::all(transaction))?;
-        let mut queues: BTreeMap<PoolKey, (u64, Timestamp)> = BTreeMap::new();
-        for queued in queued {
-            let (length, oldest) = queues.entry(queued.pool).or_insert((0, queued.since));
-            *length += 1;
-            *oldest = queued.since.min(*oldest);
-        }
-        let of = |(pool, (length, oldest))| QueueLength { pool, length, oldest };
-        Ok(queues.into_iter().map(of).collect())
+        let lengths = in_transaction!(read self, "read the lengths of the queues", |transaction| queue::lengths(transaction))?;
+        let of = |(pool, length, oldest)| QueueLength { pool, length, oldest };
+        Ok(lengths.into_iter().map(of).collect())
     }
 
     /// The newest entries of the history, at most this many, the oldest of them first.

@@ -1,7 +1,9 @@
 //! One transaction that takes an account, or a place in the queue, from a request.
 
 use super::{
-    Account, Event, LedgerError, RequestKey, accounts, assignments, history::Note, queue,
+    Account, Event, LedgerError, RequestKey, accounts, assignments,
+    history::Note,
+    queue::{self, Leaves},
     transaction::Transaction,
 };
 use allotment_core::pool::{AccountName, Holding, PoolKey, RequestUid, Tenant};
@@ -71,7 +73,9 @@ pub(super) async fn release(
     };
     let version = transaction.note(note).await?;
     if seen.account.is_none() {
-        queue::remove(transaction, request).await?;
+        if let Some(queued) = queue::of(transaction, request).await? {
+            queue::remove(transaction, &queued, Leaves::Otherwise).await?;
+        }
         return Ok(Released::Queued);
     }
     assignments::delete(transaction, request).await?;
@@ -88,9 +92,8 @@ pub(super) async fn withdraw(
     transaction.lock_request(request).await?;
     let Some(seen) = queue::of(transaction, request).await? else { return Ok(false) };
     transaction.lock(seen.tenant.iter().collect(), BTreeSet::from([&seen.pool])).await?;
-    if queue::of(transaction, request).await?.is_none() {
-        return Ok(false);
-    }
+    // Read again: it may have got its tenant's place in the round.
+    let Some(seen) = queue::of(transaction, request).await? else { return Ok(false) };
     let note = Note {
         event: Event::Released,
         account: None,
@@ -99,7 +102,7 @@ pub(super) async fn withdraw(
         because,
     };
     transaction.note(note).await?;
-    queue::remove(transaction, request).await?;
+    queue::remove(transaction, &seen, Leaves::Otherwise).await?;
     Ok(true)
 }
 

@@ -1,12 +1,14 @@
 //! One transaction that gives a request an account, or a place in the queue.
 
 use super::{
-    Account, Assignment, Event, LedgerError, RequestKey, accounts, assignments, history::Note, queue,
+    Account, Assignment, Event, LedgerError, RequestKey, accounts, assignments,
+    history::Note,
+    queue::{self, Leaves, Queued},
     transaction::Transaction,
 };
 use allotment_core::pool::{
-    AccountName, Accounts, Answer, Candidate, Choice, Dedicated, Holding, PoolKey, Question, Tenant,
-    ahead_of, decide,
+    AccountName, Accounts, Ahead, Answer, Candidate, Choice, Dedicated, EXACT_POSITIONS, Holding, PoolKey,
+    Question, Tenant, decide,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +25,8 @@ pub struct Ask<'a> {
     pub who: Who<'a>,
     /// Clusters that nobody asked us for, by account.
     pub foreign: &'a BTreeMap<AccountName, u32>,
+    /// Whether it may take a place in the queue if there is nothing now. A place that it has stays its own.
+    pub may_queue: bool,
     /// Why this pool, for the history.
     pub because: &'a str,
 }
@@ -64,6 +68,8 @@ pub struct Reserved {
     pub answer: Answer,
     /// Whether the account's name may be published: it is shared, or its binding is known to carry the tenant's name.
     pub confirmed: bool,
+    /// Whether it has a place in the queue of the pool.
+    pub queued: bool,
 }
 
 /// Decides, with everything that the decision depends on locked, and writes the answer down.
@@ -73,36 +79,74 @@ pub(super) async fn reserve(transaction: &mut Transaction, ask: &Ask<'_>) -> Res
         return Ok(kept);
     }
     transaction.lock_request(&ask.request.uid).await?;
-    transaction.lock(ask.who.tenant().into_iter().collect(), BTreeSet::from([ask.pool])).await?;
+    let mut queued = lock(transaction, ask).await?;
     if let Some(kept) = keep(transaction, ask).await? {
         return Ok(kept);
+    }
+    if let Some(elsewhere) = queued.take_if(|queued| !is_of(queued, ask)) {
+        // The rules have changed, and it is for another pool now.
+        queue::remove(transaction, &elsewhere, Leaves::Otherwise).await?;
     }
     let (answer, rows) = match ask.who {
         Who::Shared { accounts } => shared(transaction, ask, accounts).await?,
         Who::Dedicated { tenant, accounts, cap, free } => {
-            let wanted = Wanted { tenant, accounts, cap, free };
+            let queued = queued.as_ref();
+            let wanted = Wanted { tenant, accounts, cap, free, queued };
             dedicated(transaction, ask, wanted).await?
         }
     };
-    let confirmed = match &answer {
-        Answer::Keep(_) => false,
+    let mut reserved = Reserved { answer, confirmed: false, queued: false };
+    match &reserved.answer {
+        Answer::Keep(_) => {}
         Answer::Use(account) => {
             let row = rows.get(account);
             take(transaction, ask, account, row, row.map_or(Holding::Free, |row| row.holding.clone()))
                 .await?;
-            row.is_none_or(Account::is_confirmed)
+            leave(transaction, queued.as_ref(), Leaves::Otherwise).await?;
+            reserved.confirmed = row.is_none_or(Account::is_confirmed);
         }
         Answer::Claim(account) => {
             let holding = ask.who.tenant().map_or(Holding::Free, |tenant| Holding::Claiming(tenant.clone()));
             take(transaction, ask, account, rows.get(account), holding).await?;
-            false
+            leave(transaction, queued.as_ref(), Leaves::Served).await?;
         }
         Answer::Wait(_, lack) => {
-            wait(transaction, ask, lack.is_for_free_accounts()).await?;
-            false
+            reserved.queued = wait(transaction, ask, queued, lack.is_for_free_accounts()).await?;
         }
-    };
-    Ok(Reserved { answer, confirmed })
+    }
+    Ok(reserved)
+}
+
+/// Locks the tenant and the pool, and those of the queue that the request is in: the rules may have changed since. Returns
+/// its place in that queue.
+async fn lock(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<Option<Queued>, LedgerError> {
+    let uid = &ask.request.uid;
+    let seen = queue::of(transaction, uid).await?;
+    let mut tenants: BTreeSet<&Tenant> = ask.who.tenant().into_iter().collect();
+    let mut pools = BTreeSet::from([ask.pool]);
+    if let Some(seen) = &seen {
+        tenants.extend(&seen.tenant);
+        pools.insert(&seen.pool);
+    }
+    transaction.lock(tenants, pools).await?;
+    // The request is locked, so it is in the same queue; but it may have got its tenant's place in the round.
+    if seen.is_some() { queue::of(transaction, uid).await } else { Ok(None) }
+}
+
+/// Whether a place is in the queue that the request is for.
+fn is_of(queued: &Queued, ask: &Ask<'_>) -> bool {
+    queued.pool == *ask.pool && queued.tenant.as_ref() == ask.who.tenant()
+}
+
+async fn leave(
+    transaction: &mut Transaction,
+    queued: Option<&Queued>,
+    leaves: Leaves,
+) -> Result<(), LedgerError> {
+    match queued {
+        Some(queued) => queue::remove(transaction, queued, leaves).await,
+        None => Ok(()),
+    }
 }
 
 async fn keep(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<Option<Reserved>, LedgerError> {
@@ -112,7 +156,8 @@ async fn keep(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<Option<Res
     let row = accounts::find(transaction, &standing.account).await?;
     let choice = Choice::Shared(Vec::new());
     let answer = decide(&Question { pool: ask.pool, standing: Some(standing.account), choice });
-    Ok(Some(Reserved { answer, confirmed: row.is_some_and(|row| row.is_confirmed()) }))
+    let confirmed = row.is_some_and(|row| row.is_confirmed());
+    Ok(Some(Reserved { answer, confirmed, queued: false }))
 }
 
 /// The rows of the accounts that can be chosen, for those that have one.
@@ -144,6 +189,8 @@ struct Wanted<'a> {
     accounts: Accounts,
     cap: Option<u32>,
     free: &'a [AccountName],
+    /// Its place in the queue of this tenant and pool.
+    queued: Option<&'a Queued>,
 }
 
 async fn dedicated(
@@ -151,7 +198,7 @@ async fn dedicated(
     ask: &Ask<'_>,
     wanted: Wanted<'_>,
 ) -> Result<(Answer, Rows), LedgerError> {
-    let Wanted { tenant, accounts, cap, free } = wanted;
+    let Wanted { tenant, accounts, cap, free, queued } = wanted;
     let held = accounts::lock_own(transaction, tenant).await?;
     #[cfg(feature = "planted")]
     let held = transaction.seen.own.take().unwrap_or(held);
@@ -163,10 +210,7 @@ async fn dedicated(
     let own_candidates =
         own.iter().map(|row| candidate(ask, &row.account, clusters.get(&row.account), Some(row))).collect();
 
-    let queued = queue::for_pool(transaction, ask.pool).await?;
-    let uid = &ask.request.uid;
-    let competitors = queued.iter().filter(|queued| queued.wants_free || queued.request.uid == *uid);
-    let ahead = ahead_of(uid, tenant, competitors.map(queue::Queued::waiting).collect());
+    let ahead = queue::ahead(transaction, ask.pool, tenant, queued).await?;
     let (free, mut rows) = free_of(transaction, free, ahead).await?;
     let dedicated = Dedicated {
         tenant,
@@ -202,10 +246,14 @@ fn candidate(
 async fn free_of(
     transaction: &mut Transaction,
     free: &[AccountName],
-    ahead: u32,
+    ahead: Ahead,
 ) -> Result<(Vec<AccountName>, Rows), LedgerError> {
     const AT_ONCE: usize = 32;
-    let enough = usize::try_from(ahead).unwrap_or(usize::MAX).saturating_add(1);
+    let enough = match ahead {
+        Ahead::Exactly(ahead) => ahead.saturating_add(1),
+        Ahead::About(_) => EXACT_POSITIONS,
+    };
+    let enough = usize::try_from(enough).unwrap_or(usize::MAX);
     let (mut found, mut known) = (Vec::new(), Rows::new());
     for names in free.chunks(AT_ONCE) {
         if found.len() >= enough {
@@ -234,7 +282,7 @@ async fn take(
     row: Option<&Account>,
     holding: Holding,
 ) -> Result<(), LedgerError> {
-    let Ask { request, cluster, pool, who, foreign: _, because } = *ask;
+    let Ask { request, cluster, pool, who, foreign: _, may_queue: _, because } = *ask;
     let tenant = who.tenant();
     if matches!(holding, Holding::Claiming(_)) && row.is_none_or(|row| row.holding == Holding::Free) {
         let claimed = Note { event: Event::Claimed, account: Some(account), tenant, request: None, because };
@@ -258,25 +306,29 @@ async fn take(
         cluster: cluster.map(ToOwned::to_owned),
         since: now,
     };
-    assignments::insert(transaction, &assignment).await?;
-    queue::remove(transaction, &request.uid).await
+    assignments::insert(transaction, &assignment).await
 }
 
-/// Puts the request into the queue of its pool, unless it is there.
-async fn wait(transaction: &mut Transaction, ask: &Ask<'_>, wants_free: bool) -> Result<(), LedgerError> {
-    let Ask { request, cluster: _, pool, who, foreign: _, because } = *ask;
+/// Puts the request into the queue of its pool, unless it is there or may not. Returns whether it is there.
+async fn wait(
+    transaction: &mut Transaction,
+    ask: &Ask<'_>,
+    queued: Option<Queued>,
+    wants_free: bool,
+) -> Result<bool, LedgerError> {
+    let Ask { request, cluster: _, pool, who, foreign: _, may_queue, because } = *ask;
     let tenant = who.tenant();
-    if let Some(queued) = queue::of(transaction, &request.uid).await? {
-        if queued.pool == *pool && queued.tenant.as_ref() == tenant {
-            if queued.wants_free != wants_free {
-                queue::change(transaction, &request.uid, wants_free).await?;
-            }
-            return Ok(());
+    if let Some(queued) = queued {
+        if queued.wants_free != wants_free {
+            queue::change(transaction, &request.uid, wants_free).await?;
         }
-        // The rules have changed, and it waits for another pool now.
-        queue::remove(transaction, &request.uid).await?;
+        return Ok(true);
+    }
+    if !may_queue {
+        return Ok(false);
     }
     let queued = Note { event: Event::Queued, account: None, tenant, request: Some(request), because };
     transaction.note(queued).await?;
-    queue::push(transaction, request, tenant, pool, wants_free).await
+    queue::push(transaction, request, tenant, pool, wants_free).await?;
+    Ok(true)
 }

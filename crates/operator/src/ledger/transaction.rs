@@ -2,6 +2,7 @@
 
 use super::{
     Fate, LedgerError, Place, Weather,
+    effort::Meter,
     history::Note,
     store::{Row, Session, Value},
 };
@@ -23,12 +24,19 @@ pub(super) struct Transaction {
     pub(super) doing: &'static str,
     pub(super) leader: Leader,
     pub(super) now: Timestamp,
+    meter: Meter,
     #[cfg(feature = "planted")]
     pub(super) seen: super::planted::Seen,
 }
 
 impl Transaction {
-    pub(super) fn new(session: Session, place: Arc<Place>, doing: &'static str, now: Timestamp) -> Self {
+    pub(super) fn new(
+        session: Session,
+        place: Arc<Place>,
+        doing: &'static str,
+        now: Timestamp,
+        meter: &Meter,
+    ) -> Self {
         let leader = Leader { epoch: Epoch(0), holder: String::new() };
         Self {
             session,
@@ -36,6 +44,7 @@ impl Transaction {
             doing,
             leader,
             now,
+            meter: meter.clone(),
             #[cfg(feature = "planted")]
             seen: super::planted::Seen::default(),
         }
@@ -55,12 +64,18 @@ impl Transaction {
     ) -> Result<Vec<Row>, LedgerError> {
         let mut all = vec![Value::from(self.place.garden.as_str()), Value::from(self.place.project.as_str())];
         all.extend_from_slice(parameters);
-        self.session.query(sql, &all).await
+        self.run(sql, &all).await
+    }
+
+    async fn run(&mut self, sql: &'static str, parameters: &[Value]) -> Result<Vec<Row>, LedgerError> {
+        let (rows, steps) = self.session.query_counted(sql, parameters).await?;
+        self.meter.count(rows.len(), steps);
+        Ok(rows)
     }
 
     /// Runs a statement that is about the whole ledger.
     pub(super) async fn query_ledger(&mut self, sql: &'static str) -> Result<Vec<Row>, LedgerError> {
-        self.session.query(sql, &[]).await
+        self.run(sql, &[]).await
     }
 
     /// Refuses a writer who does not lead, and lets nobody else begin to lead until this transaction is over.

@@ -3,7 +3,7 @@
 use crate::{
     metrics::Metrics,
     runtime::{
-        queue::{Outcome, Queue},
+        queue::{Outcome, Queue, fair::FairKey},
         work::{Obstacle, work_alone},
     },
 };
@@ -61,9 +61,10 @@ impl<T: Ord + Clone + Debug> Lanes<T> {
         workers: usize,
         metrics: &Metrics,
         controller: &'static str,
+        key: impl Fn(&T) -> FairKey,
         look: impl Fn(T) -> F,
     ) {
-        let (mut count, look) = (self.count.subscribe(), &look);
+        let (mut count, key, look) = (self.count.subscribe(), &key, &look);
         let mut served: BTreeMap<String, Arc<Queue<T>>> = BTreeMap::new();
         let mut working = FuturesUnordered::new();
         loop {
@@ -75,8 +76,9 @@ impl<T: Ord + Clone + Debug> Lanes<T> {
             for (lane, queue) in new {
                 for _ in 0..workers.max(1) {
                     let queue = queue.clone();
-                    working
-                        .push(Box::pin(async move { work_alone(&queue, metrics, controller, look).await }));
+                    working.push(Box::pin(async move {
+                        work_alone(&queue, metrics, controller, key, look).await;
+                    }));
                 }
                 served.insert(lane, queue);
             }
@@ -125,16 +127,22 @@ mod tests {
     async fn g9_a_lane_that_hangs_holds_up_no_other() {
         let (lanes, metrics) = (Lanes::new(), Metrics::new());
         let (tell, mut told) = mpsc::unbounded_channel();
-        let looking = lanes.work(2, &metrics, "test", |task: u32| {
-            let tell = tell.clone();
-            async move {
-                if task < 100 {
-                    return pending().await;
+        let looking = lanes.work(
+            2,
+            &metrics,
+            "test",
+            |_| FairKey::Everybody,
+            |task: u32| {
+                let tell = tell.clone();
+                async move {
+                    if task < 100 {
+                        return pending().await;
+                    }
+                    tell.send(task).unwrap();
+                    Ok::<_, Never>(Outcome::Done)
                 }
-                tell.send(task).unwrap();
-                Ok::<_, Never>(Outcome::Done)
-            }
-        });
+            },
+        );
         (0..10).for_each(|task| lanes.add("bad", task));
         let asking = async {
             lanes.add("good", 100);

@@ -90,7 +90,17 @@ impl Operators {
                 }
             }
         }
+        operators.set_fairness(config);
         Ok(operators)
+    }
+
+    /// Tells every operator which caps count where, and which namespaces are the platform's.
+    pub(super) fn set_fairness(&self, config: &Config) {
+        let fairness = config.fairness();
+        let Self { subscription, cluster, kubeconfig, targets: _ } = self;
+        subscription.iter().for_each(|operator| operator.set_fairness(fairness.clone()));
+        cluster.iter().for_each(|operator| operator.set_fairness(fairness.clone()));
+        kubeconfig.iter().for_each(|operator| operator.set_fairness(fairness.clone()));
     }
 
     /// Whether anything can be run, before anybody is connected to.

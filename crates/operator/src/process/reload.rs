@@ -144,6 +144,11 @@ impl Reload {
             self.guard.set(byoc.clone());
             self.config.byoc.clone_from(byoc);
         }
+        if settled.config.quotas != self.config.quotas {
+            taken.push("quotas".to_owned());
+            self.config.quotas.clone_from(&settled.config.quotas);
+        }
+        self.operators.set_fairness(&settled.config);
         self.config.hap.clone_from(hap);
         if has_other_tenants {
             taken.push("which tenants a namespace has".to_owned());

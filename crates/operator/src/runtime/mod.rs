@@ -1,6 +1,7 @@
 //! What every operator stands on: time, a queue of work, caches that follow a server, calls with a deadline, leadership.
 
 pub mod call;
+pub mod census;
 pub mod clock;
 pub mod controller;
 pub mod events;

@@ -1,9 +1,17 @@
-//! What is to be looked at, and when.
+//! What is to be reconciled, when, and whose turn it is.
 //!
 //! `kube::runtime::Controller` picks its next object from a randomly seeded hash set, so a simulation on top of it cannot
 //! be repeated. This queue is ordered: the same input gives the same order. A task runs once at a time, and one that is
 //! added while it runs, runs again.
+//!
+//! Tasks that are due are served in turns ([`fair`]): somebody who makes thousands of them delays only himself.
 
+pub mod fair;
+
+#[cfg(test)]
+mod tests;
+
+use fair::{FairKey, Round};
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -27,7 +35,8 @@ const LONGEST_AGAIN: Duration = Duration::from_secs(2);
 /// The longest wait after failures: an outage of an hour must not cost an hour once it is over.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Tasks, ordered by when they are due, then by when they were added.
+/// Tasks. Those that are not due yet are ordered by when they are, then by when they were added; those that are, by turns
+/// over fair keys, and for each key in that same order.
 #[derive(Debug)]
 pub struct Queue<T> {
     state: Mutex<State<T>>,
@@ -36,20 +45,34 @@ pub struct Queue<T> {
 
 #[derive(Debug)]
 struct State<T> {
-    due: BTreeMap<(Instant, u64), T>,
+    later: BTreeMap<(Instant, u64), T>,
+    ready: Round<T>,
     tasks: BTreeMap<T, Task>,
     next_number: u64,
+    /// How many tasks run, or are on their way from `later` to `ready`.
+    busy: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Task {
-    place: Option<(Instant, u64)>,
+    place: Place,
     running: bool,
     /// Added while it ran.
     again: bool,
     failures: u32,
     /// How often in a row somebody else was faster.
     overtaken: u32,
+}
+
+/// Where a task waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Nowhere,
+    Later(Instant, u64),
+    /// It is due, and a worker asks for its fair key.
+    Sorting,
+    Ready,
 }
 
 /// What became of a task.
@@ -68,8 +91,7 @@ pub enum Outcome {
 impl<T: Ord + Clone> Queue<T> {
     /// Nothing to do.
     pub fn new() -> Self {
-        let state = State { due: BTreeMap::new(), tasks: BTreeMap::new(), next_number: 0 };
-        Self { state: Mutex::new(state), changed: Notify::new() }
+        Self { state: Mutex::new(State::new()), changed: Notify::new() }
     }
 
     /// To be looked at now.
@@ -84,7 +106,8 @@ impl<T: Ord + Clone> Queue<T> {
 
     /// How many tasks are waiting to run.
     pub fn len(&self) -> usize {
-        self.lock().due.len()
+        let state = self.lock();
+        state.later.len() + state.ready.len()
     }
 
     /// Whether nothing waits to run.
@@ -95,8 +118,8 @@ impl<T: Ord + Clone> Queue<T> {
     /// Whether nothing runs, and nothing is due before this moment.
     pub fn is_idle_until(&self, moment: Instant) -> bool {
         let state = self.lock();
-        let nothing_due = state.due.first_key_value().is_none_or(|((due, _), _)| *due > moment);
-        nothing_due && !state.tasks.values().any(|task| task.running)
+        let nothing_due = state.later.first_key_value().is_none_or(|((due, _), _)| *due > moment);
+        nothing_due && state.ready.len() == 0 && state.busy == 0
     }
 
     /// Whether somebody has taken this task and not finished it.
@@ -107,15 +130,16 @@ impl<T: Ord + Clone> Queue<T> {
     /// Forgets everything.
     pub fn clear(&self) {
         let mut state = self.lock();
-        state.due.clear();
-        state.tasks.clear();
+        let next_number = state.next_number;
+        *state = State { next_number, ..State::new() };
     }
 
-    /// Waits for the next task. Whoever takes it says [`Queue::finish`] when it is done.
-    pub async fn next(&self) -> T {
+    /// Waits for the next task. Whoever takes it says [`Queue::finish`] when it is done. `key` is asked once for each task
+    /// that comes due, while nothing is locked here.
+    pub async fn next(&self, key: impl Fn(&T) -> FairKey) -> T {
         loop {
             let changed = self.changed.notified();
-            let due = match self.take() {
+            let due = match self.take(&key) {
                 Ok(task) => return task,
                 Err(due) => due,
             };
@@ -134,7 +158,7 @@ impl<T: Ord + Clone> Queue<T> {
     pub fn finish(&self, task: &T, outcome: Outcome) -> u32 {
         let mut state = self.lock();
         let Some(entry) = state.tasks.get_mut(task) else { return 0 };
-        entry.running = false;
+        let was_running = std::mem::take(&mut entry.running);
         let again = std::mem::take(&mut entry.again);
         entry.failures = if outcome == Outcome::Failed { entry.failures.saturating_add(1) } else { 0 };
         entry.overtaken = if outcome == Outcome::Again { entry.overtaken.saturating_add(1) } else { 0 };
@@ -146,8 +170,12 @@ impl<T: Ord + Clone> Queue<T> {
             Outcome::After(wait) => Some(wait),
             Outcome::Done => None,
         };
+        // A task that was forgotten and added again while its first run went on keeps its place.
+        let is_placed = entry.place != Place::Nowhere;
+        state.busy -= usize::from(was_running);
         match wait {
             Some(wait) => state.put(task.clone(), Instant::now() + wait),
+            None if is_placed => (),
             None => {
                 state.tasks.remove(task);
             }
@@ -167,20 +195,23 @@ impl<T: Ord + Clone> Queue<T> {
         self.changed.notify_one();
     }
 
-    /// The first task that is due; else when the first one will be.
-    fn take(&self) -> Result<T, Option<Instant>> {
+    /// The task whose turn it is; else when the next one will be due.
+    fn take(&self, key: &impl Fn(&T) -> FairKey) -> Result<T, Option<Instant>> {
+        let due = self.lock().take_due(Instant::now());
+        // The key may be looked up in what is known of the cluster, and whoever holds that may be adding tasks here.
+        let sorted: Vec<(FairKey, T)> = due.into_iter().map(|task| (key(&task), task)).collect();
         let mut state = self.lock();
-        let Some(((due, number), _)) = state.due.first_key_value().map(|(place, task)| (*place, task)) else {
-            return Err(None);
-        };
-        if due > Instant::now() {
-            return Err(Some(due));
+        for (key, task) in sorted {
+            state.make_ready(key, task);
         }
-        let task = state.due.remove(&(due, number)).ok_or(None)?;
+        let Some(task) = state.ready.pop() else {
+            return Err(state.later.first_key_value().map(|((due, _), _)| *due));
+        };
         let entry = state.tasks.entry(task.clone()).or_default();
-        entry.place = None;
+        entry.place = Place::Nowhere;
         entry.running = true;
-        let more = !state.due.is_empty();
+        state.busy += 1;
+        let more = state.ready.len() > 0 || !state.later.is_empty();
         drop(state);
         // The permit that woke this worker may have stood for two tasks.
         if more {
@@ -201,99 +232,53 @@ impl<T: Ord + Clone> Default for Queue<T> {
 }
 
 impl<T: Ord + Clone> State<T> {
+    fn new() -> Self {
+        Self {
+            later: BTreeMap::new(),
+            ready: Round::default(),
+            tasks: BTreeMap::new(),
+            next_number: 0,
+            busy: 0,
+        }
+    }
+
     fn put(&mut self, task: T, due: Instant) {
         let entry = self.tasks.entry(task.clone()).or_default();
-        if let Some(place) = entry.place {
-            if place.0 <= due {
-                return;
+        match entry.place {
+            Place::Sorting | Place::Ready => return,
+            Place::Later(before, _) if before <= due => return,
+            Place::Later(before, number) => {
+                self.later.remove(&(before, number));
             }
-            self.due.remove(&place);
+            Place::Nowhere => (),
         }
-        let place = (due, self.next_number);
+        entry.place = Place::Later(due, self.next_number);
+        self.later.insert((due, self.next_number), task);
         self.next_number += 1;
-        entry.place = Some(place);
-        self.due.insert(place, task);
+    }
+
+    /// Takes out what is due.
+    fn take_due(&mut self, now: Instant) -> Vec<T> {
+        let not_yet = self.later.split_off(&(now + Duration::from_nanos(1), 0));
+        let due: Vec<T> = std::mem::replace(&mut self.later, not_yet).into_values().collect();
+        for task in &due {
+            self.tasks.entry(task.clone()).or_default().place = Place::Sorting;
+        }
+        self.busy += due.len();
+        due
+    }
+
+    /// It is due, and this is its key. It may have been forgotten in the meantime.
+    fn make_ready(&mut self, key: FairKey, task: T) {
+        let Some(entry) = self.tasks.get_mut(&task).filter(|entry| entry.place == Place::Sorting) else {
+            return;
+        };
+        entry.place = Place::Ready;
+        self.busy -= 1;
+        self.ready.push(key, task);
     }
 }
 
 fn doubled(first: Duration, times: u32, longest: Duration) -> Duration {
     first.saturating_mul(1 << times.saturating_sub(1).min(10)).min(longest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn tasks_come_in_order_and_once() {
-        let queue = Queue::new();
-        queue.add_after("later", Duration::from_secs(5));
-        queue.add("b");
-        queue.add("a");
-        queue.add("b");
-        assert_eq!(queue.next().await, "b");
-        assert_eq!(queue.next().await, "a");
-        let started = Instant::now();
-        assert_eq!(queue.next().await, "later");
-        assert_eq!(started.elapsed().as_secs(), 5);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_is_added_while_it_runs_runs_again() {
-        let queue = Queue::new();
-        queue.add(1);
-        let task = queue.next().await;
-        queue.add(1);
-        assert!(!queue.is_idle_until(Instant::now()) && queue.is_running(&1) && !queue.is_running(&2));
-        queue.finish(&task, Outcome::Done);
-        assert_eq!(queue.next().await, 1);
-        queue.finish(&1, Outcome::Done);
-        assert!(queue.is_empty() && queue.is_idle_until(Instant::now()));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn failures_wait_longer_and_longer_up_to_a_cap() {
-        let queue = Queue::new();
-        queue.add(1);
-        let mut waits = Vec::new();
-        for _ in 0..12 {
-            let started = Instant::now();
-            let task = queue.next().await;
-            waits.push(started.elapsed().as_millis());
-            queue.finish(&task, Outcome::Failed);
-        }
-        assert_eq!(waits[..4], [0, 200, 400, 800]);
-        assert_eq!(waits[11], 30_000);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_earlier_date_wins() {
-        let queue = Queue::new();
-        queue.add_after(1, Duration::from_secs(60));
-        queue.add_after(1, Duration::from_secs(1));
-        queue.add_after(1, Duration::from_secs(90));
-        let started = Instant::now();
-        queue.next().await;
-        assert_eq!(started.elapsed().as_secs(), 1);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn two_workers_share_what_comes_at_once() {
-        let queue = std::sync::Arc::new(Queue::new());
-        let workers: Vec<_> = (0..2)
-            .map(|_| {
-                let queue = queue.clone();
-                tokio::spawn(async move { queue.next().await })
-            })
-            .collect();
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        queue.add(1);
-        queue.add(2);
-        let mut got = Vec::new();
-        for worker in workers {
-            got.push(worker.await.unwrap());
-        }
-        got.sort_unstable();
-        assert_eq!(got, [1, 2]);
-    }
 }

@@ -1,6 +1,6 @@
 //! Workers: they take what is due, look at it, and say when to look again.
 
-use super::queue::{Outcome, Queue};
+use super::queue::{Outcome, Queue, fair::FairKey};
 use crate::metrics::Metrics;
 use futures::future::join_all;
 use std::fmt::{Debug, Display};
@@ -15,15 +15,16 @@ pub trait Obstacle: Display {
     fn outcome(&self) -> Outcome;
 }
 
-/// Works for ever, with so many workers.
+/// Works for ever, with so many workers, by turns over the keys of the tasks.
 pub async fn work<T: Ord + Clone + Debug, E: Obstacle, F: Future<Output = Result<Outcome, E>>>(
     workers: usize,
     queue: &Queue<T>,
     metrics: &Metrics,
     controller: &'static str,
+    key: impl Fn(&T) -> FairKey,
     look: impl Fn(T) -> F,
 ) {
-    let worker = || work_alone(queue, metrics, controller, &look);
+    let worker = || work_alone(queue, metrics, controller, &key, &look);
     join_all((0..workers.max(1)).map(|_| Box::pin(worker()))).await;
 }
 
@@ -32,10 +33,11 @@ pub async fn work_alone<T: Ord + Clone + Debug, E: Obstacle, F: Future<Output = 
     queue: &Queue<T>,
     metrics: &Metrics,
     controller: &'static str,
+    key: &impl Fn(&T) -> FairKey,
     look: &impl Fn(T) -> F,
 ) {
     loop {
-        let task = queue.next().await;
+        let task = queue.next(key).await;
         let started = Instant::now();
         let result = look(task.clone()).await;
         let outcome = match &result {

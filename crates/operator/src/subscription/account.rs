@@ -9,7 +9,7 @@ use allotment_api::kyma::BindingKind;
 use allotment_core::pool::{AccountName, Holding, Row, Step, Tenant, View, account_step};
 use k8s_openapi::api::core::v1::ObjectReference;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{MutexGuard, PoisonError},
     time::Duration,
 };
@@ -44,7 +44,13 @@ impl Inner {
         if row.as_ref().is_some_and(|row| self.is_being_claimed(term, row)) {
             return Ok(Outcome::After(CLAIM_TIME));
         }
+        let holder = row.as_ref().and_then(|row| row.holding.tenant().cloned());
         self.settle(term, account, row).await?;
+        // There may be room in it now, or its tenant may have another one instead.
+        let labelled = self.index().entry(account).and_then(|entry| entry.entry.tenant.clone());
+        for tenant in holder.into_iter().chain(labelled).collect::<BTreeSet<_>>() {
+            self.wake_tenant(&tenant);
+        }
         let is_shown = self.shown().contains_key(account);
         Ok(if is_shown { Outcome::After(SHOWN_LOOK) } else { Outcome::Done })
     }
@@ -177,7 +183,7 @@ impl Inner {
                 if self.is_empty_now(account).await? {
                     learn(Learned::Freed, "somebody cleaned it and removed the labels").await?;
                     self.index().untake(account);
-                    self.add(Task::Pool(pool.clone()));
+                    self.wake_pool(&pool);
                 }
             }
             (Step::BeginDrain, _) => learn(Learned::BeginDrain, "its last Shoot is gone").await?,
@@ -191,11 +197,11 @@ impl Inner {
             (Step::Lift, Some(entry)) => {
                 self.write_quarantine(account, entry, None).await?;
                 learn(Learned::Lifted, "a Shoot succeeded in it").await?;
-                self.add(Task::Pool(pool.clone()));
+                self.wake_pool(&pool);
             }
             (Step::LearnLift, _) => {
                 learn(Learned::Lifted, "the annotation was removed").await?;
-                self.add(Task::Pool(pool.clone()));
+                self.wake_pool(&pool);
             }
             (Step::WriteTenant(_) | Step::WriteDirty | Step::Quarantine(_) | Step::Lift, None) => {
                 return Ok(false);

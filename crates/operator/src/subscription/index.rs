@@ -3,7 +3,7 @@
 //! A Shoot is a few words here: its name, its binding, whose request it is for, and whether its cloud refuses the
 //! credentials. The index says what to look at when something changes; it is never the last word (see `act`).
 
-use crate::runtime::kept::Kept;
+use crate::runtime::{census::Census, kept::Kept};
 use allotment_api::kyma::{BindingKind, SubscriptionRequest};
 use allotment_core::pool::{AccountName, Entry, LabelKeys, PoolKey, RequestUid, Shoots, Tenant};
 use kube::api::ObjectMeta;
@@ -87,6 +87,8 @@ pub struct Index {
     /// Kept for pools that have run empty too: they say 0.
     pub(super) sizes: BTreeMap<PoolKey, PoolSize>,
     pub(super) held: BTreeMap<Tenant, BTreeSet<AccountName>>,
+    /// Requests that wait, or may have to.
+    pub(super) census: Census<RequestName>,
     /// Claimed a moment ago: the watch has not shown the label yet. Saves the ledger from being asked in vain.
     pub(super) taken: BTreeSet<AccountName>,
 }
@@ -111,6 +113,7 @@ impl Index {
             shared: BTreeMap::new(),
             sizes: BTreeMap::new(),
             held: BTreeMap::new(),
+            census: Census::default(),
             taken: BTreeSet::new(),
         }
     }

@@ -1,19 +1,21 @@
 //! How the index learns from followers, and what has to be looked at then.
 
+use super::request::is_refused;
 use super::{
     Task,
     index::{BindingRef, Credential, Index, PoolEntry, RequestName, ShootFact},
 };
 use crate::runtime::{
+    census::{self, Standing},
     keep,
     kept::{Progress, number},
 };
 use allotment_api::{
     gardener::{CredentialsBinding, OperationState, SecretBinding, Shoot, ShootStatus},
-    kyma::{BindingKind, SubscriptionRequest},
+    kyma::{BindingKind, SubscriptionPhase, SubscriptionRequest},
     names::{annotation, label},
 };
-use allotment_core::pool::{AccountName, Entry, RequestUid};
+use allotment_core::pool::{AccountName, Entry, RequestUid, tenant_of};
 use kube::{ResourceExt, api::ObjectMeta};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -175,15 +177,18 @@ impl Index {
             return Vec::new();
         }
         self.request_names.insert(RequestUid::new(request.uid().unwrap_or_default()), name.clone());
+        let admitted = self.census.set(&name, counted(&request));
         let before = self.requests.insert(name.clone(), Arc::new(request));
         let replaced = self.forget_uid_of(before, &name).map(Task::Orphan);
-        std::iter::once(Task::Request(name)).chain(replaced).collect()
+        let requests = std::iter::once(name).chain(admitted).map(Task::Request);
+        requests.chain(replaced).collect()
     }
 
     /// A request is gone.
     pub fn forget_request(&mut self, name: &RequestName) -> Vec<Task> {
         let before = self.requests.remove(name);
-        self.forget_uid_of(before, name).map(Task::Orphan).into_iter().collect()
+        let admitted = self.census.set(name, None).into_iter().map(Task::Request);
+        admitted.chain(self.forget_uid_of(before, name).map(Task::Orphan)).collect()
     }
 
     /// Forgets the UID of a request that is not there any more, and returns it.
@@ -357,6 +362,26 @@ impl RequestName {
     /// Where a request is.
     pub fn of(request: &SubscriptionRequest) -> Self {
         Self { namespace: request.namespace().unwrap_or_default(), name: request.name_any() }
+    }
+}
+
+/// What counts towards the caps on waiting requests: those that have no account and may get one.
+fn counted(request: &SubscriptionRequest) -> Option<census::Entry> {
+    let phase = request.status.as_ref().and_then(|status| status.phase);
+    let counts = matches!(phase, None | Some(SubscriptionPhase::Waiting)) || is_refused(request);
+    let is_going = request.metadata.deletion_timestamp.is_some();
+    (counts && !is_going).then(|| census_entry(request))
+}
+
+/// A request, as it is judged by the caps on waiting requests.
+pub(super) fn census_entry(request: &SubscriptionRequest) -> census::Entry {
+    let is_waiting =
+        request.status.as_ref().is_some_and(|status| status.phase == Some(SubscriptionPhase::Waiting));
+    census::Entry {
+        namespace: request.namespace().unwrap_or_default(),
+        tenant: tenant_of(&request.spec.subscription_selector).map(|tenant| tenant.to_string()),
+        created: request.metadata.creation_timestamp.as_ref().map(|time| time.0),
+        standing: Standing::new(is_waiting, is_refused(request)),
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `term` | what a new leader does before it hands anything out |
 //! | `request`, `release` | one look at a request |
 //! | `account` | one look at an account |
+//! | `waiting` | who stands in which queue, and who is woken when |
 //! | `write` | every call to an API server |
 //! | `gauges` | what a scrape gets |
 
@@ -19,6 +20,7 @@ mod request;
 mod run;
 mod term;
 mod trouble;
+mod waiting;
 mod write;
 
 pub use index::{Index, PoolEntry, RequestName, ShootFact};
@@ -27,7 +29,7 @@ pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
 pub use term::{IDENTITY, TermError};
 pub use trouble::Trouble;
 
-use allotment_core::pool::{AccountName, PoolKey, RequestUid};
+use allotment_core::pool::{AccountName, PoolKey, RequestUid, Tenant};
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +42,10 @@ pub enum Task {
     Orphan(RequestUid),
     /// A pool with free accounts: whose turn is it?
     Pool(PoolKey),
+    /// A tenant that may have room for those of its requests that wait for a pool.
+    Line(PoolKey, Tenant),
+    /// The queues of all pools: was a wake-up lost?
+    Queues,
     /// Accounts on their way from one state to another.
     Unfinished,
 }

@@ -40,7 +40,7 @@ impl Inner {
             // But it gets none any more: others must not wait behind it.
             let uid = key_of(request).uid;
             if self.ledger.assignment(&uid).await?.is_none() {
-                self.ledger.withdraw(term.epoch, &uid, "the request is deleted", self.clock.now()).await?;
+                self.withdraw(term, &uid, "the request is deleted").await?;
             }
             let because = "the Cluster that the account is for still needs it".to_owned();
             self.publish(request, &Progress::Releasing { because }).await?;
@@ -66,6 +66,7 @@ impl Inner {
             self.ledger
                 .release(term.epoch, &key.uid, left, "the request is deleted", self.clock.now())
                 .await?;
+            self.left(&key.uid);
         }
         let finalizers: Vec<String> =
             request.finalizers().iter().filter(|name| *name != finalizer::SUBSCRIPTION).cloned().collect();
@@ -103,8 +104,15 @@ impl Inner {
 
     /// Nobody is hurt if the request is there after all: it queues again when it is next looked at.
     async fn leave_queue(&self, term: Term, uid: &RequestUid) -> Result<Outcome, Trouble> {
-        self.ledger.withdraw(term.epoch, uid, "the request is gone", self.clock.now()).await?;
+        self.withdraw(term, uid, "the request is gone").await?;
         Ok(Outcome::Done)
+    }
+
+    /// Takes a request out of its queue, if it is in one.
+    pub(super) async fn withdraw(&self, term: Term, uid: &RequestUid, because: &str) -> Result<(), Trouble> {
+        self.ledger.withdraw(term.epoch, uid, because, self.clock.now()).await?;
+        self.left(uid);
+        Ok(())
     }
 
     async fn give_back(&self, term: Term, assignment: &Assignment, because: &str) -> Result<(), Trouble> {
@@ -129,7 +137,7 @@ impl Inner {
         match released {
             Released::Emptied { account } => self.add(Task::Account(account)),
             // There is room now: somebody of the same tenant may wait for it.
-            Released::Kept { .. } => self.add(Task::Pool(assignment.pool.clone())),
+            Released::Kept { .. } => assignment.tenant.iter().for_each(|tenant| self.wake_tenant(tenant)),
             Released::NotHeld | Released::Queued => (),
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::{
     RequestName, Task, Trouble,
+    learn::census_entry,
     run::Inner,
     term::{Term, cluster_of, key_of},
 };
@@ -15,17 +16,15 @@ use allotment_api::{
 };
 use allotment_core::{
     condition,
-    pool::{AccountName, Answer, Denial, Holding, Progress, Wanted, wanted},
+    pool::{AccountName, Answer, Denial, EXACT_POSITIONS, Holding, Lack, Progress, Wanted, wanted},
+    quotas::{Counted, Exceeded, QUOTA_EXCEEDED},
     tenancy::{self, Claim, Judged, TENANT_ALLOWED},
 };
 use kube::ResourceExt;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// How many free accounts a decision is shown at first. More are only looked at if these are taken.
 const FEW: usize = 64;
-
-/// Somebody who waits is woken when an account comes free; this is for the case that it was missed.
-const WAITING_LOOK: Duration = Duration::from_secs(60);
 
 /// Whether a namespace may name a tenant.
 pub(super) type Judgement = Result<Judged, Denial>;
@@ -33,12 +32,27 @@ pub(super) type Judgement = Result<Judged, Denial>;
 impl Inner {
     pub(super) async fn look_at_request(&self, term: Term, name: &RequestName) -> Result<Outcome, Trouble> {
         let Some(request) = self.index().request(name) else { return Ok(Outcome::Done) };
+        let uid = key_of(&request).uid;
+        let woken = self.take_wake(&uid);
+        let looked = self.look_at_known_request(term, request, woken).await;
+        if woken && !matches!(looked, Ok(Outcome::Done | Outcome::After(_))) {
+            self.wake_again(&uid);
+        }
+        looked
+    }
+
+    async fn look_at_known_request(
+        &self,
+        term: Term,
+        request: Arc<SubscriptionRequest>,
+        woken: bool,
+    ) -> Result<Outcome, Trouble> {
         if request.metadata.deletion_timestamp.is_some() {
             return self.release(term, &request).await;
         }
-        let judgement = self.judge(&request).await?;
+        let (uid, judgement) = (key_of(&request).uid, self.judge(&request).await?);
         // What is bound stays bound, whatever becomes of the rules and of the namespace's tenants.
-        if is_bound(&request) {
+        if is_bound(&request) && !self.is_queued(&uid) {
             self.report_tenant(&request, &judgement).await?;
             return Ok(Outcome::Done);
         }
@@ -46,15 +60,20 @@ impl Inner {
         let wanted = judgement.clone().and_then(|_| wanted(&request.spec, &self.policy().rules));
         let wanted = match wanted {
             Ok(wanted) => wanted,
-            Err(denial) => {
-                let progress = Progress::Denied(denial.clone());
-                if self.publish_judged(&request, &progress, &judgement).await? {
-                    self.recorder.say(&*request, Tone::Warning, "PolicyDenied", &denial.message).await;
-                }
-                return Ok(Outcome::Done);
-            }
+            Err(denial) => return self.deny(term, &request, denial, "PolicyDenied", &judgement).await,
         };
-        self.assign(term, &request, wanted, &judgement).await
+        // It stands in the queue, and its status says so: it asks again when it is woken.
+        let is_told = is_waiting(&request) && matched_rule(&request) == wanted.rule.as_ref();
+        if !woken && is_told && self.is_queued_for(&uid, &wanted) {
+            return Ok(Outcome::Done);
+        }
+        // What was refused because of a cap comes back when there is room, and costs nothing until then.
+        let exceeded = self.exceeded(&request);
+        if let Some(exceeded) = exceeded.as_ref().filter(|_| is_refused(&request)) {
+            let denial = exceeded.denial(Counted::WaitingRequests);
+            return self.deny(term, &request, denial, QUOTA_EXCEEDED, &judgement).await;
+        }
+        self.assign(term, &request, wanted, exceeded, &judgement).await
     }
 
     /// Whether the namespace may name the tenant that the request names.
@@ -86,36 +105,67 @@ impl Inner {
         Ok(())
     }
 
+    /// Says that a request gets nothing, and keeps nobody else from what is free.
+    pub(super) async fn deny(
+        &self,
+        term: Term,
+        request: &Arc<SubscriptionRequest>,
+        denial: Denial,
+        event: &'static str,
+        judgement: &Judgement,
+    ) -> Result<Outcome, Trouble> {
+        let uid = key_of(request).uid;
+        if self.is_queued(&uid) {
+            self.withdraw(term, &uid, &denial.message).await?;
+        }
+        if self.publish_judged(request, &Progress::Denied(denial.clone()), judgement).await? {
+            self.recorder.say(&**request, Tone::Warning, event, &denial.message).await;
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// The cap that leaves no room for a request to wait, unless it stands in a queue already.
+    fn exceeded(&self, request: &SubscriptionRequest) -> Option<Exceeded> {
+        if self.is_queued(&key_of(request).uid) {
+            return None;
+        }
+        let name = RequestName::of(request);
+        let caps = self.fairness().caps(&name.namespace, Counted::WaitingRequests);
+        self.index().census.exceeded(&name, &census_entry(request), caps)
+    }
+
     async fn assign(
         &self,
         term: Term,
         request: &Arc<SubscriptionRequest>,
         wanted: Wanted,
+        exceeded: Option<Exceeded>,
         judgement: &Judgement,
     ) -> Result<Outcome, Trouble> {
         let started = self.clock.now();
-        let mut reserved = self.reserve(term, request, &wanted, FEW).await?;
-        // The first few may all have been taken in the moment since the watch last spoke.
-        if matches!(reserved.answer, Answer::Wait(..)) && self.index().free(&wanted.pool, FEW).len() == FEW {
-            reserved = self.reserve(term, request, &wanted, usize::MAX).await?;
+        let may_queue = exceeded.is_none();
+        let mut reserved = self.reserve(term, request, &wanted, may_queue, FEW).await?;
+        // The first few may all have been taken in the moment since the watch last spoke. Whoever stands further behind than
+        // that is woken when its turn comes.
+        let is_near = matches!(&reserved.answer, Answer::Wait(position, _) if *position <= EXACT_POSITIONS);
+        if is_near && self.index().free(&wanted.pool, FEW).len() == FEW {
+            reserved = self.reserve(term, request, &wanted, may_queue, usize::MAX).await?;
+        }
+        let uid = key_of(request).uid;
+        if reserved.queued && !self.is_queued_for(&uid, &wanted) {
+            self.left(&uid);
+            self.joined(&uid, &wanted);
         }
         let (account, reason, because) = match reserved.answer {
+            Answer::Wait(..) if !reserved.queued => {
+                self.left(&uid);
+                // Between the two looks at the caps somebody else may have left; then it is judged again.
+                let Some(exceeded) = exceeded else { return Ok(Outcome::Again) };
+                let denial = exceeded.denial(Counted::WaitingRequests);
+                return self.deny(term, request, denial, QUOTA_EXCEEDED, judgement).await;
+            }
             Answer::Wait(position, lack) => {
-                let message = lack.to_string();
-                let (competes, pool) = (lack.is_for_free_accounts(), wanted.pool.clone());
-                let progress = Progress::Waiting { wanted, position, lack };
-                let was_waiting = request.status.as_ref().and_then(|status| status.phase)
-                    == Some(SubscriptionPhase::Waiting);
-                let changed = self.publish_judged(request, &progress, judgement).await?;
-                if changed && !competes {
-                    // Those behind may have had to leave it a free account until now.
-                    self.add(Task::Pool(pool));
-                }
-                if changed && !was_waiting {
-                    self.metrics.claimed("waiting", None);
-                    self.recorder.say(&**request, Tone::Warning, "PoolExhausted", &message).await;
-                }
-                return Ok(Outcome::After(WAITING_LOOK));
+                return self.wait(request, wanted, position, lack, judgement).await;
             }
             Answer::Claim(account) => {
                 self.index().take(&account);
@@ -127,6 +177,7 @@ impl Inner {
                 (account, "AccountAssigned", because)
             }
         };
+        self.served(&uid, &wanted);
         if !reserved.confirmed && !self.confirm(term, &account, &wanted).await? {
             return Ok(Outcome::Again);
         }
@@ -141,12 +192,36 @@ impl Inner {
         Ok(Outcome::Done)
     }
 
+    /// Says that a request waits. It asks again when it is woken.
+    async fn wait(
+        &self,
+        request: &Arc<SubscriptionRequest>,
+        wanted: Wanted,
+        position: u32,
+        lack: Lack,
+        judgement: &Judgement,
+    ) -> Result<Outcome, Trouble> {
+        let message = lack.to_string();
+        if !lack.is_for_free_accounts() {
+            // Those behind may have had to leave it a free account until now.
+            self.wake_pool(&wanted.pool);
+        }
+        let was_waiting = is_waiting(request);
+        let progress = Progress::Waiting { wanted, position, lack };
+        if self.publish_judged(request, &progress, judgement).await? && !was_waiting {
+            self.metrics.claimed("waiting", None);
+            self.recorder.say(&**request, Tone::Warning, "PoolExhausted", &message).await;
+        }
+        Ok(Outcome::Done)
+    }
+
     /// Asks the ledger, with what is known of the pool now.
     async fn reserve(
         &self,
         term: Term,
         request: &SubscriptionRequest,
         wanted: &Wanted,
+        may_queue: bool,
         most: usize,
     ) -> Result<crate::ledger::Reserved, Trouble> {
         let (key, cluster, policy) = (key_of(request), cluster_of(request), self.policy());
@@ -180,6 +255,7 @@ impl Inner {
             pool: &wanted.pool,
             who,
             foreign: &foreign,
+            may_queue,
             because: &because,
         };
         let reserved = self.ledger.reserve(term.epoch, &ask, self.clock.now()).await;
@@ -231,5 +307,21 @@ impl Inner {
 fn is_bound(request: &SubscriptionRequest) -> bool {
     request.status.as_ref().is_some_and(|status| {
         status.phase == Some(SubscriptionPhase::Bound) && status.gardener_secret_name.is_some()
+    })
+}
+
+fn matched_rule(request: &SubscriptionRequest) -> Option<&String> {
+    request.status.as_ref()?.matched_rule.as_ref()
+}
+
+fn is_waiting(request: &SubscriptionRequest) -> bool {
+    request.status.as_ref().is_some_and(|status| status.phase == Some(SubscriptionPhase::Waiting))
+}
+
+/// Whether the status says that a cap leaves no room for it.
+pub(super) fn is_refused(request: &SubscriptionRequest) -> bool {
+    request.status.as_ref().is_some_and(|status| {
+        status.phase == Some(SubscriptionPhase::Denied)
+            && status.conditions.iter().any(|condition| condition.reason == QUOTA_EXCEEDED)
     })
 }

@@ -4,6 +4,7 @@ use super::{
     Followed, Index, Task, Trouble,
     index::BindingRef,
     term::{Term, TermError},
+    waiting::Waiting,
 };
 use crate::{
     ledger::{Ledger, LedgerError},
@@ -15,7 +16,7 @@ use crate::{
         follow::{MetadataOf, Position},
         keep::{Cache, Keeper},
         lease::Candidate,
-        queue::{Outcome, Queue},
+        queue::{Outcome, Queue, fair::FairKey},
         work::work,
     },
     tenancy::NamespaceRoles,
@@ -25,7 +26,8 @@ use allotment_api::{
     kyma::{BindingKind, SubscriptionRequest},
 };
 use allotment_core::{
-    pool::{AccountName, Epoch, LabelKeys, MultiAccount, PoolKey},
+    pool::{AccountName, Epoch, LabelKeys, MultiAccount, tenant_of, wanted},
+    quotas::Fairness,
     rules::RuleSet,
     tenancy::Tenancy,
 };
@@ -112,6 +114,7 @@ pub(super) struct Inner {
     pub(super) settings: Settings,
     policy: RwLock<Arc<Policy>>,
     pub(super) roles: NamespaceRoles,
+    fairness: RwLock<Arc<Fairness>>,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
     /// For Events about requests.
@@ -123,6 +126,7 @@ pub(super) struct Inner {
     pub(super) cache: Cache<Index>,
     pub(super) shoots_at: Position,
     queue: Queue<Task>,
+    pub(super) waiting: Mutex<Waiting>,
     /// Why nothing is handed out, if nothing is.
     halted: watch::Sender<Option<String>>,
     leadership: Leadership,
@@ -152,30 +156,49 @@ impl Operator {
             settings,
             roles,
             policy: RwLock::new(Arc::new(policy)),
+            fairness: RwLock::new(Arc::new(Fairness::trusted())),
             clock,
             metrics,
             shoots_at: Position::new(),
             queue: Queue::new(),
+            waiting: Mutex::default(),
             halted: watch::channel(None).0,
             outdated: watch::channel(false).0,
         }))
     }
 
-    /// Takes new rules, limits and tenants. Requests that have no account yet are looked at again; all of them where tenants have
-    /// changed, since those that have an account report it.
+    /// Takes new rules, limits and tenants. Requests that have no account yet and are for another pool now, or are not denied any
+    /// more, are looked at again; all of them where tenants have changed, since those that have an account report it.
     pub fn set_policy(&self, policy: Policy) {
         let has_other_tenants = self.0.policy().tenancy != policy.tenancy;
         self.0.roles.set(policy.tenancy.clone());
-        *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
-        let undecided = |request: &SubscriptionRequest| {
+        let policy = Arc::new(policy);
+        let before = std::mem::replace(
+            &mut *self.0.policy.write().unwrap_or_else(PoisonError::into_inner),
+            policy.clone(),
+        );
+        let is_undecided = |request: &SubscriptionRequest| {
             request.status.as_ref().is_none_or(|status| status.gardener_secret_name.is_none())
         };
-        let index = self.0.index();
-        let names = index
-            .requests()
-            .filter(|(_, request)| has_other_tenants || undecided(request))
-            .map(|(name, _)| name.clone());
-        names.for_each(|name| self.0.queue.add(Task::Request(name)));
+        let is_other = |request: &SubscriptionRequest| {
+            wanted(&request.spec, &before.rules) != wanted(&request.spec, &policy.rules)
+        };
+        let names: Vec<super::RequestName> = {
+            let index = self.0.index();
+            let others = index
+                .requests()
+                .filter(|(_, request)| has_other_tenants || (is_undecided(request) && is_other(request)));
+            others.map(|(name, _)| name.clone()).collect()
+        };
+        names.into_iter().for_each(|name| self.0.queue.add(Task::Request(name)));
+        self.0.wake_everybody();
+    }
+
+    /// Takes new caps, and which namespaces are the platform's. Requests that were refused because of a cap are judged again.
+    pub fn set_fairness(&self, fairness: Fairness) {
+        *self.0.fairness.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fairness);
+        let refused: Vec<super::RequestName> = self.0.index().census.refused().cloned().collect();
+        refused.into_iter().for_each(|name| self.0.queue.add(Task::Request(name)));
     }
 
     /// Looks at what is known.
@@ -238,6 +261,8 @@ impl Operator {
             Task::Request(name) => self.0.look_at_request(term, name).await,
             Task::Orphan(uid) => self.0.look_at_orphan(term, uid).await,
             Task::Pool(pool) => self.0.look_at_pool(pool).await,
+            Task::Line(pool, tenant) => self.0.look_at_line(pool, tenant).await,
+            Task::Queues => self.0.look_at_queues().await,
             Task::Unfinished => self.0.look_at_unfinished().await,
         }
     }
@@ -295,9 +320,12 @@ impl Controller for Operator {
     async fn serve(&self) {
         let term = self.0.begin_when_possible().await;
         self.0.enqueue_requests();
+        self.0.wake_everybody();
         self.0.add(Task::Unfinished);
+        self.0.add(Task::Queues);
         let (inner, settings) = (&self.0, &self.0.settings);
-        work(settings.workers, &inner.queue, &inner.metrics, CONTROLLER, |task| async move {
+        let key = |task: &Task| inner.fair_key(task);
+        work(settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| async move {
             self.look_at(term, &task).await.inspect_err(|trouble| {
                 if matches!(trouble, Trouble::Ledger(LedgerError::Stale { .. })) {
                     inner.outdated.send_replace(true);
@@ -325,6 +353,26 @@ impl Inner {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    pub(super) fn fairness(&self) -> Arc<Fairness> {
+        self.fairness.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// For whom a task is done.
+    fn fair_key(&self, task: &Task) -> FairKey {
+        match task {
+            Task::Account(_) | Task::Pool(_) | Task::Queues | Task::Unfinished => FairKey::Everybody,
+            Task::Line(_, tenant) => FairKey::Tenant(tenant.to_string()),
+            // Whose it was is known to the ledger only; all of them take turns with the namespaces.
+            Task::Orphan(_) => FairKey::namespace(""),
+            Task::Request(name) if self.fairness().is_platform(&name.namespace) => {
+                let request = self.index().request(name);
+                let tenant = request.and_then(|request| tenant_of(&request.spec.subscription_selector));
+                FairKey::tenant_or_namespace(tenant.as_ref().map(|tenant| tenant.as_str()), &name.namespace)
+            }
+            Task::Request(name) => FairKey::namespace(&name.namespace),
+        }
+    }
+
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
         self.cache.index()
     }
@@ -350,15 +398,6 @@ impl Inner {
         for (name, _) in self.index().requests().filter(|(name, _)| name.namespace == namespace) {
             self.queue.add(Task::Request(name.clone()));
         }
-    }
-
-    /// Serves those who wait for a pool, as far as there are accounts.
-    async fn look_at_pool(&self, pool: &PoolKey) -> Result<Outcome, Trouble> {
-        for (_, request, _) in self.ledger.waiting(pool).await? {
-            let name = super::RequestName { namespace: request.namespace, name: request.name };
-            self.queue.add(Task::Request(name));
-        }
-        Ok(Outcome::Done)
     }
 
     /// Whoever changed an account sees to the rest of its way; but it may not have heard that its change came about.

@@ -148,11 +148,9 @@ impl Inner {
             }
         }
         let mut known = assigned;
-        for queue in self.ledger.queues().await? {
-            known.extend(
-                self.ledger.waiting(&queue.pool).await?.into_iter().map(|(_, request, _)| request.uid),
-            );
-        }
+        let queued = self.ledger.queued().await?;
+        known.extend(queued.iter().map(|(request, ..)| request.uid.clone()));
+        self.waiting().reset(queued);
         let index = self.index();
         let gone = known.into_iter().filter(|uid| index.request_of(uid).is_none());
         gone.for_each(|uid| self.add(Task::Orphan(uid)));

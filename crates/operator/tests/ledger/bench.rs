@@ -129,6 +129,7 @@ pub struct Want {
     pub cap: Option<u32>,
     pub free: Vec<AccountName>,
     pub foreign: BTreeMap<AccountName, u32>,
+    pub may_queue: bool,
 }
 
 /// A tenant wants an account of pool `aws`, where these are free.
@@ -141,6 +142,7 @@ pub fn want(uid: &str, of: &str, free: &[AccountName]) -> Want {
         cap: None,
         free: free.to_vec(),
         foreign: BTreeMap::new(),
+        may_queue: true,
     }
 }
 
@@ -167,14 +169,14 @@ impl Want {
 
     /// Asks. In a shared pool, `free` are all of its accounts.
     pub async fn ask(&self, ledger: &Ledger, epoch: Epoch) -> Result<Reserved, LedgerError> {
-        let Self { request, tenant, pool, accounts, cap, free, foreign } = self;
+        let Self { request, tenant, pool, accounts, cap, free, foreign, may_queue } = self;
         let who = if pool.shared {
             Who::Shared { accounts: free }
         } else {
             Who::Dedicated { tenant, accounts: *accounts, cap: *cap, free }
         };
-        let cluster = Some("cluster");
-        ledger.reserve(epoch, &Ask { request, cluster, pool, who, foreign, because: "rule 1" }, now()).await
+        let (cluster, may_queue, because) = (Some("cluster"), *may_queue, "rule 1");
+        ledger.reserve(epoch, &Ask { request, cluster, pool, who, foreign, may_queue, because }, now()).await
     }
 }
 

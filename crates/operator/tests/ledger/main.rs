@@ -6,6 +6,7 @@ mod bench;
 mod contract;
 mod crash;
 mod deeds;
+mod draw;
 mod schema;
 mod tls;
 mod together;
@@ -63,7 +64,13 @@ fn cases() -> Vec<Case> {
         nobody_is_overtaken,
         a_request_that_changes_pool_changes_queue,
         shared_pools_use_the_least_used,
+        a_tenant_that_was_served_goes_to_the_end_of_the_round,
+        the_place_of_a_request_that_leaves_is_its_tenants,
+        who_may_not_queue_gets_what_is_there_and_no_place,
     ]);
+    cases.extend(
+        cases![turns on &[Kind::Memory, Kind::Postgres]; a_long_queue_costs_no_more_than_a_short_one],
+    );
     cases.extend(
         cases![crash on Kind::ALL; repeating_ends_where_it_would_have_ended, a_dropped_call_is_rolled_back],
     );

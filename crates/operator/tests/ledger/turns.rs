@@ -1,7 +1,7 @@
 //! Whose turn it is, and what is shared.
 
 use crate::bench::{
-    Bench, account, accounts, check, claim, now, pool, position, request, reuse, shared, want,
+    Bench, account, accounts, check, claim, now, pool, position, request, reuse, shared, tenant, want,
 };
 use allotment_core::pool::{Answer, Lack};
 use allotment_operator::ledger::{About, Left, Released};
@@ -91,4 +91,89 @@ pub async fn shared_pools_use_the_least_used(bench: Bench) {
     let waits = ask.ask(&ledger, epoch).await.unwrap().answer;
     assert_eq!(waits, Answer::Wait(1, Lack::NothingShared { pool: shared("aws"), quarantined: 0 }));
     check(&ledger).await;
+}
+
+pub async fn a_tenant_that_was_served_goes_to_the_end_of_the_round(bench: Bench) {
+    let (ledger, epoch) = bench.lead().await;
+    let ask = async |uid: &str, of: &str, free: &[_]| {
+        want(uid, of, free).limit(1).ask(&ledger, epoch).await.unwrap().answer
+    };
+    for (uid, of) in [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("b2", "b")] {
+        ask(uid, of, &[]).await;
+    }
+    let heads = async || {
+        let heads = ledger.heads(&pool("aws"), 8).await.unwrap();
+        heads.into_iter().map(|head| head.uid.to_string()).collect::<Vec<_>>()
+    };
+    // One account at a time: who asked a thousand times before does not get all of them.
+    for (number, (uid, of)) in
+        [("a1", "a"), ("b1", "b"), ("a2", "a"), ("b2", "b"), ("a3", "a")].iter().enumerate()
+    {
+        assert_eq!(heads().await.first().map(String::as_str), Some(*uid));
+        let one = [account(&format!("f-{number}"))];
+        assert_eq!(ask(uid, of, &one).await, claim(one[0].as_str()), "{uid}");
+    }
+    assert!(heads().await.is_empty());
+    check(&ledger).await;
+}
+
+pub async fn the_place_of_a_request_that_leaves_is_its_tenants(bench: Bench) {
+    let (ledger, epoch) = bench.lead().await;
+    for (uid, of) in [("a1", "a"), ("a2", "a"), ("b1", "b")] {
+        want(uid, of, &[]).limit(1).ask(&ledger, epoch).await.unwrap();
+    }
+    assert!(ledger.withdraw(epoch, &request("a1").uid, "gone", now()).await.unwrap());
+    let heads = ledger.heads(&pool("aws"), 8).await.unwrap();
+    assert_eq!(heads, [request("a2"), request("b1")]);
+    assert_eq!(ledger.first_of(&pool("aws"), &tenant("a")).await.unwrap(), Some(request("a2")));
+    assert_eq!(ledger.first_of(&pool("aws"), &tenant("c")).await.unwrap(), None);
+    check(&ledger).await;
+}
+
+pub async fn who_may_not_queue_gets_what_is_there_and_no_place(bench: Bench) {
+    let (ledger, epoch) = bench.lead().await;
+    let ask = async |uid: &str, free: &[_]| {
+        let mut want = want(uid, uid, free);
+        want.may_queue = false;
+        want.ask(&ledger, epoch).await.unwrap()
+    };
+    let refused = ask("a", &[]).await;
+    assert_eq!((position(&refused.answer), refused.queued), (1, false));
+    assert_eq!(ledger.queues().await.unwrap(), []);
+    assert_eq!(ask("a", &accounts("f", 1)).await.answer, claim("f-1"));
+    // A place that it has stays its own.
+    assert!(want("b", "b", &[]).ask(&ledger, epoch).await.unwrap().queued);
+    assert!(ask("b", &[]).await.queued);
+    check(&ledger).await;
+}
+
+pub async fn a_long_queue_costs_no_more_than_a_short_one(bench: Bench) {
+    let (ledger, epoch) = bench.lead().await;
+    let ask = async |uid: &str, of: &str| want(uid, of, &[]).limit(1).ask(&ledger, epoch).await.unwrap();
+    // One tenant with many requests, and many tenants with one each.
+    for number in 0..100 {
+        ask(&format!("one-{number}"), "loud").await;
+        ask(&format!("many-{number}"), &format!("t{number}")).await;
+    }
+    let effort = async |uid: &str, of: &str| {
+        let before = ledger.effort();
+        let answer = ask(uid, of).await.answer;
+        (ledger.effort().since(before), answer)
+    };
+    let (early, answer) = effort("early", "new-1").await;
+    assert_eq!(position(&answer), 201, "about as many as there are");
+    let (early_of_loud, _) = effort("early-of-loud", "loud").await;
+    for number in 100..1_000 {
+        ask(&format!("one-{number}"), "loud").await;
+        ask(&format!("many-{number}"), &format!("t{number}")).await;
+    }
+    let (late, answer) = effort("late", "new-2").await;
+    assert_eq!(position(&answer), 2101, "rounded up");
+    let (late_of_loud, _) = effort("late-of-loud", "loud").await;
+    for (early, late) in [(early, late), (early_of_loud, late_of_loud)] {
+        assert_eq!((late.statements, late.rows), (early.statements, early.rows));
+        assert!(late.steps <= early.steps + early.steps / 2, "{early:?} {late:?}");
+    }
+    assert_eq!(ledger.first_in_line(&pool("aws")).await.unwrap().len(), 32);
+    assert_eq!(ledger.queued().await.unwrap().len(), 2_004);
 }

@@ -1,106 +1,17 @@
 //! A ledger that is three lists, and does what the real one does: any sequence of operations ends the same.
 
 use crate::{
-    bench::{Bench, account, now, place, pool, request, shared, tenant},
+    bench::{Bench, now, place, request, tenant},
     deeds::state,
+    draw::{Operation, operations},
 };
 use allotment_core::pool::{
-    AccountName, Accounts, Answer, Candidate, Choice, Dedicated, Holding, Limit, PoolKey, Question, Tenant,
-    Waiting, ahead_of, decide, in_turns,
+    AccountName, Ahead, Answer, Candidate, Choice, Dedicated, Holding, PoolKey, Question, Tenant, Waiting,
+    ahead_of, decide, in_turns,
 };
 use allotment_operator::ledger::{Ask, Assignment, Learned, Ledger, Left, Who};
 use proptest::{prelude::*, test_runner::TestRunner};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// An operation, as it is drawn.
-#[derive(Clone, Debug)]
-enum Operation {
-    Reserve {
-        uid: String,
-        of: Tenant,
-        pool: PoolKey,
-        accounts: Accounts,
-        cap: Option<u32>,
-        free: Vec<AccountName>,
-        foreign: BTreeMap<AccountName, u32>,
-    },
-    Confirm(AccountName, Tenant),
-    Lose(AccountName, Tenant, Holding),
-    Release(String, Left),
-    Learn {
-        account: AccountName,
-        pool: PoolKey,
-        stale: bool,
-        learned: Learned,
-    },
-    Assign(String, Option<Tenant>, AccountName, PoolKey),
-    Clear,
-}
-
-fn tenants() -> impl Strategy<Value = Tenant> {
-    (0..3).prop_map(|number| tenant(&format!("t{number}")))
-}
-
-fn names() -> impl Strategy<Value = AccountName> {
-    (0..6).prop_map(|number| account(&format!("a{number}")))
-}
-
-fn uids() -> impl Strategy<Value = String> {
-    (0..9).prop_map(|number| format!("r{number}"))
-}
-
-fn pools() -> impl Strategy<Value = PoolKey> {
-    prop_oneof![4 => Just(pool("aws")), 1 => Just(pool("azure")), 1 => Just(shared("aws"))]
-}
-
-fn holdings() -> impl Strategy<Value = Holding> {
-    prop_oneof![
-        Just(Holding::Free),
-        tenants().prop_map(Holding::Claimed),
-        prop::option::of(tenants()).prop_map(Holding::Dirty),
-    ]
-}
-
-fn learnings() -> impl Strategy<Value = Learned> {
-    prop_oneof![
-        1 => tenants().prop_map(Learned::Adopted),
-        1 => Just(Learned::Repooled),
-        1 => prop::option::of(tenants()).prop_map(Learned::BecameDirty),
-        3 => Just(Learned::Freed),
-        1 => Just(Learned::BeginDrain),
-        1 => (0..2_u8).prop_map(|number| Learned::Quarantined(number.to_string())),
-        2 => Just(Learned::Lifted),
-        1 => Just(Learned::Retired),
-    ]
-}
-
-fn operations() -> impl Strategy<Value = Operation> {
-    let limits =
-        prop_oneof![Just(Accounts::One), (1..4_u32).prop_map(|limit| Accounts::Several(Limit(limit)))];
-    let some = prop::collection::vec(names(), 0..6);
-    let foreign = prop::collection::btree_map(names(), 0..3_u32, 0..2);
-    let reserve = (uids(), tenants(), pools(), limits, prop::option::of(1..4_u32), some, foreign).prop_map(
-        |(uid, of, pool, accounts, cap, mut free, foreign)| {
-            free.dedup();
-            Operation::Reserve { uid, of, pool, accounts, cap, free, foreign }
-        },
-    );
-    let left = (0..2_u32, any::<bool>()).prop_map(|(foreign, drain)| Left { foreign, drain });
-    let learn = (names(), pools(), prop::bool::weighted(0.1), learnings())
-        .prop_map(|(account, pool, stale, learned)| Operation::Learn { account, pool, stale, learned });
-    prop_oneof![
-        10 => reserve,
-        2 => (names(), tenants()).prop_map(|(account, of)| Operation::Confirm(account, of)),
-        2 => (names(), tenants(), holdings()).prop_map(|(account, of, found)| Operation::Lose(account, of, found)),
-        5 => (uids(), left).prop_map(|(uid, left)| Operation::Release(uid, left)),
-        5 => learn,
-        2 => (uids(), names(), pools(), tenants()).prop_map(|(uid, account, pool, of)| {
-            let of = (!pool.shared).then_some(of);
-            Operation::Assign(uid, of, account, pool)
-        }),
-        1 => Just(Operation::Clear),
-    ]
-}
 
 pub async fn agrees_with_the_ledger(_: Bench) {
     // A runner calls back without waiting, so it gets a thread where waiting is possible.
@@ -138,7 +49,8 @@ async fn real(ledger: &Ledger, epoch: allotment_core::pool::Epoch, operation: &O
                 Who::Dedicated { tenant: of, accounts: *accounts, cap: *cap, free }
             };
             let request = request(uid);
-            let ask = Ask { request: &request, cluster: None, pool, who, foreign, because: "" };
+            let may_queue = true;
+            let ask = Ask { request: &request, cluster: None, pool, who, foreign, may_queue, because: "" };
             ledger.reserve(epoch, &ask, now()).await.map(|reserved| format!("{:?}", reserved.answer))
         }
         Operation::Confirm(account, of) => {
@@ -196,6 +108,7 @@ struct Place {
     of: Option<Tenant>,
     pool: PoolKey,
     wants_free: bool,
+    turn: Option<i64>,
 }
 
 impl Twin {
@@ -229,6 +142,11 @@ impl Twin {
         let Operation::Reserve { uid, of, pool, accounts, cap, free, foreign } = operation else {
             unreachable!()
         };
+        let asks_for = (!pool.shared).then(|| of.clone());
+        let is_elsewhere = |place: &Place| place.uid == *uid && (place.pool != *pool || place.of != asks_for);
+        if !self.seats.contains_key(uid) && self.queue.iter().any(is_elsewhere) {
+            self.leave(uid, false);
+        }
         let standing = self.seats.get(uid).map(|seat| seat.account.clone());
         let candidate = |account: &AccountName| Candidate {
             account: account.clone(),
@@ -265,11 +183,7 @@ impl Twin {
                 held: held.len().try_into().unwrap(),
                 cap: *cap,
                 free: &free,
-                ahead: ahead_of(
-                    &request(uid).uid,
-                    of,
-                    self.waiting(pool, |place| place.wants_free || place.uid == *uid),
-                ),
+                ahead: Ahead::Exactly(ahead_of(&request(uid).uid, of, self.competitors(pool, of))),
             })
         };
         let answer = decide(&Question { pool, standing, choice });
@@ -278,6 +192,7 @@ impl Twin {
             Answer::Keep(_) => {}
             Answer::Use(account) => self.sit(uid, of, account, pool, None),
             Answer::Claim(account) => {
+                self.leave(uid, true);
                 let claiming = of.clone().map(Holding::Claiming);
                 self.sit(uid, of, account, pool, claiming);
             }
@@ -287,9 +202,13 @@ impl Twin {
                 match self.queue.iter_mut().find(is_it) {
                     Some(place) => place.wants_free = wants_free,
                     None => {
-                        self.queue.retain(|place| place.uid != *uid);
-                        self.queue.push(Place { uid: uid.clone(), of, pool: pool.clone(), wants_free });
-                        self.released.remove(uid);
+                        self.leave(uid, false);
+                        let mut line =
+                            self.queue.iter().filter(|place| place.pool == *pool && place.of == of);
+                        let turn = (of.is_none() || line.next().is_none()).then(|| self.end_of_round(pool));
+                        let (uid, pool) = (uid.clone(), pool.clone());
+                        self.released.remove(&uid);
+                        self.queue.push(Place { uid, of, pool, wants_free, turn });
                     }
                 }
             }
@@ -311,18 +230,45 @@ impl Twin {
         row.holding = to.unwrap_or(row.holding);
         self.rows.insert(account.clone(), row);
         self.seats.insert(uid.to_owned(), Seat { of, account: account.clone(), pool: pool.clone() });
-        self.queue.retain(|place| place.uid != uid);
+        self.leave(uid, false);
         self.released.remove(uid);
     }
 
-    fn waiting(&self, pool: &PoolKey, counts: impl Fn(&Place) -> bool) -> Vec<Waiting> {
-        let in_order =
-            self.queue.iter().enumerate().filter(|(_, place)| place.pool == *pool && counts(place));
+    /// Takes a request out of its queue; its tenant's next one gets the tenant's place. Returns whether it was in one.
+    fn leave(&mut self, uid: &str, served: bool) -> bool {
+        let Some(index) = self.queue.iter().position(|place| place.uid == uid) else { return false };
+        let gone = self.queue.remove(index);
+        let (Some(turn), Some(of)) = (gone.turn, gone.of) else { return true };
+        let turn = if served { self.end_of_round(&gone.pool) } else { turn };
+        let is_next = |place: &&mut Place| place.pool == gone.pool && place.of.as_ref() == Some(&of);
+        if let Some(next) = self.queue.iter_mut().find(is_next) {
+            (next.turn, next.wants_free) = (Some(turn), true);
+        }
+        true
+    }
+
+    fn end_of_round(&self, pool: &PoolKey) -> i64 {
+        let places = self.queue.iter().filter(|place| place.pool == *pool).filter_map(|place| place.turn);
+        places.max().unwrap_or(0) + 1
+    }
+
+    /// Those who wait for a free account, and the tenant's own.
+    fn competitors(&self, pool: &PoolKey, of: &Tenant) -> Vec<Waiting> {
+        let is_place = |place: &&Place| place.pool == *pool && place.turn.is_some() && place.wants_free;
+        let competing: BTreeSet<&Tenant> =
+            self.queue.iter().filter(is_place).filter_map(|place| place.of.as_ref()).collect();
+        let counts = |waiting: &Waiting| waiting.tenant == *of || competing.contains(&waiting.tenant);
+        self.waiting(pool).into_iter().filter(counts).collect()
+    }
+
+    fn waiting(&self, pool: &PoolKey) -> Vec<Waiting> {
+        let in_order = self.queue.iter().enumerate().filter(|(_, place)| place.pool == *pool);
         in_order
             .map(|(ticket, place)| Waiting {
                 request: request(&place.uid).uid,
                 tenant: place.of.clone().unwrap_or_else(|| tenant("")),
                 ticket: ticket.try_into().unwrap(),
+                turn: place.turn,
             })
             .collect()
     }
@@ -359,9 +305,7 @@ impl Twin {
 
     fn release(&mut self, uid: &str, left: Left) -> String {
         let Some(Seat { account, .. }) = self.seats.remove(uid) else {
-            let before = self.queue.len();
-            self.queue.retain(|place| place.uid != uid);
-            if self.queue.len() == before {
+            if !self.leave(uid, false) {
                 return "NotHeld".to_owned();
             }
             self.released.insert(uid.to_owned());
@@ -487,7 +431,7 @@ impl Twin {
         pools.sort();
         pools.dedup();
         for pool in pools {
-            let turns = in_turns(self.waiting(pool, |_| true));
+            let turns = in_turns(self.waiting(pool));
             let uids: Vec<&str> = turns.iter().map(|waiting| waiting.request.as_str()).collect();
             lines.push(format!("queue of {pool}: {uids:?}"));
         }

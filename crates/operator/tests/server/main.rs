@@ -8,6 +8,7 @@ mod brought;
 mod claims;
 mod clusters;
 mod desk;
+mod fair;
 mod forged;
 mod ledgers;
 mod locks;
@@ -35,6 +36,12 @@ fn main() -> ExitCode {
         case!(claims::new_rules_decide_again_about_what_was_denied),
         case!(claims::a_pool_of_secrets_works_the_same),
         case!(claims::a_pool_of_secret_bindings_works_the_same),
+        case!(fair::a_tenant_with_many_requests_does_not_delay_another),
+        case!(fair::those_who_wait_are_served_by_turns_as_accounts_come),
+        case!(fair::room_in_an_account_serves_its_tenant_whoever_else_waits),
+        case!(fair::too_many_waiting_requests_are_refused_until_there_is_room),
+        case!(fair::too_many_clusters_are_refused_until_there_is_room),
+        case!(fair::too_many_kubeconfig_requests_are_refused_until_there_is_room),
         case!(releases::the_last_cluster_makes_an_account_dirty),
         case!(releases::a_request_holds_its_account_while_its_shoot_lives),
         case!(releases::foreign_shoots_keep_an_account),

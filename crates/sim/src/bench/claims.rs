@@ -47,7 +47,7 @@ const AT_ONCE: u32 = 500;
 const FEWEST_CALLS: f64 = 3.0;
 
 /// Objects are put in so many at a time.
-const CONCURRENCY: usize = 16;
+pub(super) const CONCURRENCY: usize = 16;
 
 pub(super) async fn measure(progress: &impl Fn(&str)) -> Outcome<Vec<Measure>> {
     let mut measures = Vec::new();
@@ -130,33 +130,8 @@ impl Pool {
     }
 
     async fn operator(&self, tally: &Arc<Tally>) -> Outcome<Operator> {
-        let counted = |server: &ApiServer| tally.client(server);
-        let options =
-            rules::Options { enabled_plans: Some(vec!["aws".to_owned()]), ..rules::Options::default() };
-        let rules = rules::load("rule: [aws]", &options).rules.ok_or("the rules of the benchmark are bad")?;
         let place = Place { garden: "bench".to_owned(), project: GARDEN.to_owned() };
-        Ok(Operator::new(Parts {
-            control_plane: counted(&self.garden.control_plane),
-            garden: counted(&self.garden.garden),
-            ledger: Ledger::open("sqlite::memory:", place).await?,
-            settings: Settings {
-                garden_namespace: GARDEN.to_owned(),
-                request_namespace: None,
-                lease_namespace: "default".to_owned(),
-                identity: "bench".to_owned(),
-                binding_kind: BindingKind::CredentialsBinding,
-                labels: LabelKeys::default(),
-                workers: 8,
-            },
-            policy: Policy {
-                rules: Arc::new(rules),
-                multi_account: MultiAccount::default(),
-                cap: None,
-                tenancy: Arc::new(Tenancy::trusted()),
-            },
-            clock: Clock::system(),
-            metrics: Metrics::new(),
-        }))
+        operator_on(&self.garden, Ledger::open("sqlite::memory:", place).await?, tally)
     }
 
     /// So many new tenants ask for an account, all at once; waits until all have one.
@@ -191,6 +166,35 @@ impl Pool {
     }
 }
 
+/// An operator whose calls are counted.
+pub(super) fn operator_on(garden: &EmbeddedGarden, ledger: Ledger, tally: &Arc<Tally>) -> Outcome<Operator> {
+    let counted = |server: &ApiServer| tally.client(server);
+    let options = rules::Options { enabled_plans: Some(vec!["aws".to_owned()]), ..rules::Options::default() };
+    let rules = rules::load("rule: [aws]", &options).rules.ok_or("the rules of the benchmark are bad")?;
+    Ok(Operator::new(Parts {
+        control_plane: counted(&garden.control_plane),
+        garden: counted(&garden.garden),
+        ledger,
+        settings: Settings {
+            garden_namespace: GARDEN.to_owned(),
+            request_namespace: None,
+            lease_namespace: "default".to_owned(),
+            identity: "bench".to_owned(),
+            binding_kind: BindingKind::CredentialsBinding,
+            labels: LabelKeys::default(),
+            workers: 8,
+        },
+        policy: Policy {
+            rules: Arc::new(rules),
+            multi_account: MultiAccount::default(),
+            cap: None,
+            tenancy: Arc::new(Tenancy::trusted()),
+        },
+        clock: Clock::system(),
+        metrics: Metrics::new(),
+    }))
+}
+
 fn account(number: u32) -> String {
     format!("account-{number:06}")
 }
@@ -218,7 +222,7 @@ pub(super) fn shoot(number: u32) -> Value {
     shoot
 }
 
-async fn create(api: &Api<DynamicObject>, object: Value) -> Outcome<()> {
+pub(super) async fn create(api: &Api<DynamicObject>, object: Value) -> Outcome<()> {
     let object: DynamicObject = serde_json::from_value(object)?;
     api.create(&PostParams::default(), &object).await?;
     Ok(())

@@ -17,6 +17,7 @@ mod shoots;
 mod side;
 mod start_up;
 mod tally;
+mod waiting;
 mod writes;
 
 pub use memory::{
@@ -85,6 +86,8 @@ pub enum Part {
     Shoots,
     /// Handing out accounts.
     Claims,
+    /// Handing out accounts while others wait.
+    Waiting,
     /// From Clusters to Shoots.
     Clusters,
     /// Handing out kubeconfigs.
@@ -95,11 +98,12 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Definitions,
         Self::Rules,
         Self::Memory,
         Self::Claims,
+        Self::Waiting,
         Self::Clusters,
         Self::Kubeconfigs,
         Self::Openmcp,
@@ -126,6 +130,7 @@ impl Part {
             Self::FanOut => "fan-out",
             Self::Shoots => "shoots",
             Self::Claims => "claims",
+            Self::Waiting => "waiting",
             Self::Clusters => "clusters",
             Self::Kubeconfigs => "kubeconfigs",
             Self::Openmcp => "openmcp",
@@ -139,6 +144,7 @@ impl Part {
                 | Self::Rules
                 | Self::Memory
                 | Self::Claims
+                | Self::Waiting
                 | Self::Clusters
                 | Self::Kubeconfigs
                 | Self::Openmcp
@@ -160,6 +166,7 @@ pub async fn run(parts: &[Part], remember: &[OsString], progress: impl Fn(&str))
             Part::Definitions => definitions::measure()?,
             Part::Rules => rules::measure()?,
             Part::Claims => claims::measure(&progress).await?,
+            Part::Waiting => waiting::measure(&progress).await?,
             Part::Clusters => clusters::measure(&progress).await?,
             Part::Kubeconfigs => kubeconfigs::measure(&progress).await?,
             Part::Openmcp => openmcp::measure(&progress).await?,

@@ -6,11 +6,13 @@
 mod draft;
 mod ending;
 mod living;
+mod quota;
 mod refused;
 #[cfg(test)]
 mod tests;
 
 pub use living::{Token, due, issued};
+pub use quota::{is_refused, refuse};
 
 use super::{Access, grant::Grant};
 use crate::tenancy::NamespaceRole;

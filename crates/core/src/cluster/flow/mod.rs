@@ -9,6 +9,7 @@
 //! | `locked` | what an AccessLock does to its administrators |
 //! | `ask` | the SubscriptionRequest of a Cluster |
 //! | `ownership` | which Shoot is a Cluster's own |
+//! | `quota` | a new Cluster for which a cap leaves no room |
 //! | `tenant` | whether its namespace has the tenant that it names |
 //! | `reading`, `retry` | what a Shoot tells |
 //! | `draft`, `news`, `outlook` | what the status says, what of it is worth an Event, and what has to happen next |
@@ -22,6 +23,7 @@ mod locked;
 mod news;
 mod outlook;
 mod ownership;
+mod quota;
 pub(crate) mod reading;
 pub(crate) mod retry;
 mod tenant;
@@ -33,6 +35,7 @@ pub use byoc::Standing;
 pub use news::{News, news};
 pub use outlook::Awaited;
 pub use ownership::{carried_cluster, carried_request, forget_managed_fields, is_owned_by};
+pub use quota::{is_refused, refuse};
 
 use super::{Authentication, Clusters};
 use crate::tenancy::NamespaceRole;

@@ -29,7 +29,8 @@ fn ask_with(
     let free = names(free);
     let own: Vec<_> = own.iter().map(|(name, clusters)| candidate(name, *clusters)).collect();
     let held = u32::try_from(own.len()).unwrap();
-    let mut dedicated = Dedicated { tenant: &tenant, accounts, own, held, cap: None, free: &free, ahead: 0 };
+    let mut dedicated =
+        Dedicated { tenant: &tenant, accounts, own, held, cap: None, free: &free, ahead: Ahead::Exactly(0) };
     change(&mut dedicated);
     decide(&Question { pool: &pool(), standing: None, choice: Choice::Dedicated(dedicated) })
 }
@@ -130,12 +131,17 @@ fn shared_accounts_go_by_least_use_then_name() {
 #[test]
 fn an_empty_pool_makes_wait_and_nobody_overtakes() {
     assert!(matches!(ask(several(3), &[("a", 3)], &[]), Answer::Wait(1, Lack::PoolExhausted { .. })));
-    let two_ahead = |dedicated: &mut Dedicated<'_>| dedicated.ahead = 2;
+    let two_ahead = |dedicated: &mut Dedicated<'_>| dedicated.ahead = Ahead::Exactly(2);
     assert!(matches!(
         ask_with(several(3), &[], &["b", "c"], two_ahead),
         Answer::Wait(3, Lack::PoolExhausted { spoken_for: 2, .. })
     ));
     assert_eq!(ask_with(several(3), &[], &["b", "c", "d"], two_ahead), claims("b"));
+    let far_behind = |dedicated: &mut Dedicated<'_>| dedicated.ahead = Ahead::About(40);
+    assert!(matches!(
+        ask_with(several(3), &[], &["b", "c"], far_behind),
+        Answer::Wait(41, Lack::PoolExhausted { spoken_for: 2, .. })
+    ));
 }
 
 #[test]
@@ -158,33 +164,6 @@ fn a_quarantined_account_takes_nothing_new() {
     assert_eq!(ask_with(several(3), &[("a", 1)], &["c"], broken), claims("c"));
     let answer = ask_with(Accounts::One, &[("a", 1)], &["c"], broken);
     assert!(matches!(answer, Answer::Wait(1, Lack::Quarantined { .. })), "one account means one account");
-}
-
-#[test]
-fn turns_go_over_tenants() {
-    let waiting = |tenant: &str, ticket: i64| Waiting {
-        request: RequestUid::new(format!("{tenant}{ticket}")),
-        tenant: Tenant::new(tenant),
-        ticket,
-    };
-    let queue = vec![
-        waiting("a", 1),
-        waiting("a", 2),
-        waiting("a", 3),
-        waiting("b", 4),
-        waiting("c", 5),
-        waiting("b", 6),
-    ];
-    let order: Vec<_> =
-        in_turns(queue.clone()).into_iter().map(|waiting| waiting.request.to_string()).collect();
-    assert_eq!(order, ["a1", "b4", "c5", "a2", "b6", "a3"]);
-    assert_eq!(ahead_of(&RequestUid::new("b6"), &Tenant::new("b"), queue.clone()), 4);
-    assert_eq!(
-        ahead_of(&RequestUid::new("new"), &Tenant::new("d"), queue.clone()),
-        3,
-        "a newcomer has a first turn too"
-    );
-    assert_eq!(ahead_of(&RequestUid::new("new"), &Tenant::new("a"), queue), 6);
 }
 
 #[test]

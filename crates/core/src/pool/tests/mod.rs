@@ -1,3 +1,4 @@
 mod decisions;
+mod queue;
 mod steps;
 mod wanted;

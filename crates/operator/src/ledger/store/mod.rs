@@ -60,9 +60,18 @@ impl Session {
         sql: &'static str,
         parameters: &[Value],
     ) -> Result<Vec<Row>, LedgerError> {
+        self.query_counted(sql, parameters).await.map(|(rows, _)| rows)
+    }
+
+    /// The same, and how many steps it took, where the database says.
+    pub(super) async fn query_counted(
+        &mut self,
+        sql: &'static str,
+        parameters: &[Value],
+    ) -> Result<(Vec<Row>, u64), LedgerError> {
         match self {
             Self::Sqlite(session) => session.query(sql, parameters),
-            Self::Postgres(session) => session.query(sql, parameters).await,
+            Self::Postgres(session) => session.query(sql, parameters).await.map(|rows| (rows, 0)),
         }
     }
 
@@ -173,6 +182,14 @@ impl Row {
         match self.values.get(column) {
             Some(Value::Int(number)) => Ok(*number),
             _ => Err(self.broken(column, "a number")),
+        }
+    }
+
+    pub(super) fn maybe_int(&self, column: usize) -> Result<Option<i64>, LedgerError> {
+        match self.values.get(column) {
+            Some(Value::Int(number)) => Ok(Some(*number)),
+            Some(Value::Null) => Ok(None),
+            _ => Err(self.broken(column, "a number or null")),
         }
     }
 

@@ -2,7 +2,7 @@
 //! thread behind it: with time paused, a run is the same every time.
 
 use super::{LedgerError, Mode, Row, Value};
-use rusqlite::{Connection, ErrorCode, ToSql, ffi, types};
+use rusqlite::{Connection, ErrorCode, StatementStatus, ToSql, ffi, types};
 use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
@@ -72,9 +72,9 @@ pub(in crate::ledger) struct Session {
 }
 
 impl Session {
-    pub(super) fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>, LedgerError> {
+    pub(super) fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<(Vec<Row>, u64), LedgerError> {
         let doing = self.doing;
-        let run = || -> rusqlite::Result<Vec<Row>> {
+        let run = || -> rusqlite::Result<(Vec<Row>, u64)> {
             let mut statement = self.connection.prepare_cached(&in_our_words(sql))?;
             let columns = statement.column_count();
             let mut found = statement.query(rusqlite::params_from_iter(parameters))?;
@@ -84,7 +84,9 @@ impl Session {
                     (0..columns).map(|column| value(row.get_ref(column)?)).collect::<Result<_, _>>()?;
                 rows.push(Row { values, doing });
             }
-            Ok(rows)
+            drop(found);
+            let steps = statement.reset_status(StatementStatus::VmStep);
+            Ok((rows, u64::try_from(steps).unwrap_or(0)))
         };
         run().map_err(|error| said(doing, &error))
     }

@@ -10,6 +10,7 @@ use crate::{
         follow::MetadataOf,
         keep::Cache,
         looks::Looks,
+        queue::fair::FairKey,
     },
 };
 use allotment_api::openmcp::{
@@ -128,7 +129,8 @@ impl Controller for Operator {
         inner.lanes.clear();
         self.resync();
         let workers = inner.parts.settings.workers;
-        let working = inner.lanes.work(workers, &inner.parts.metrics, CONTROLLER, |name| {
+        let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
+        let working = inner.lanes.work(workers, &inner.parts.metrics, CONTROLLER, key, |name| {
             let inner = inner.clone();
             Box::pin(async move { inner.look_at(&name).await })
         });

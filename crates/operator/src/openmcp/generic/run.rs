@@ -10,7 +10,7 @@ use crate::{
         controller::{Controller, Leadership},
         events::Recorder,
         keep::Cache,
-        queue::Queue,
+        queue::{Queue, fair::FairKey},
         work::work,
     },
 };
@@ -75,7 +75,8 @@ impl Controller for Operator {
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.queue.clear();
         self.resync();
-        work(inner.parts.settings.workers, &inner.queue, &inner.parts.metrics, CONTROLLER, |name| {
+        let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
+        work(inner.parts.settings.workers, &inner.queue, &inner.parts.metrics, CONTROLLER, key, |name| {
             let inner = inner.clone();
             Box::pin(async move { inner.look_at(&name).await })
         })

@@ -14,7 +14,7 @@ use crate::{
         clock::Clock,
         follow::{MetadataOf, Position, Seen, follow},
         keep::Cache,
-        queue::Outcome,
+        queue::{Outcome, fair::FairKey},
     },
     target::{self, Connect, Targets},
 };
@@ -230,10 +230,16 @@ impl Landscapes {
             }),
             // Only their metadata, in the namespaces where Landscapes point at some.
             Box::pin(inner.cache.follow_each(Index::secret_namespaces, |it| inner.follow_secrets_in(it))),
-            Box::pin(inner.lanes.work(1, &inner.parts.metrics, CONTROLLER, |name| {
-                let inner = inner.clone();
-                Box::pin(async move { inner.log_in(&name).await })
-            })),
+            Box::pin(inner.lanes.work(
+                1,
+                &inner.parts.metrics,
+                CONTROLLER,
+                |_| FairKey::Everybody,
+                |name| {
+                    let inner = inner.clone();
+                    Box::pin(async move { inner.log_in(&name).await })
+                }
+            )),
             Box::pin(inner.tidy()),
         );
     }

@@ -10,6 +10,7 @@ use crate::{
         controller::{Controller, Leadership},
         events::Recorder,
         keep::Cache,
+        queue::fair::FairKey,
     },
 };
 use allotment_api::openmcp::{Cluster, gardener::ClusterConfig};
@@ -95,7 +96,11 @@ impl Controller for Operator {
                 }
             })
         };
-        tokio::join!(Box::pin(inner.lanes.work(workers, metrics, CONTROLLER, look)), inner.heed_ways());
+        let key = |task: &Task| match task {
+            Task::Landscape(_) | Task::Config(_) => FairKey::Everybody,
+            Task::Cluster(name, _) => FairKey::namespace(&name.namespace),
+        };
+        tokio::join!(Box::pin(inner.lanes.work(workers, metrics, CONTROLLER, key, look)), inner.heed_ways());
     }
 
     async fn follow_all(&self) {

@@ -10,7 +10,7 @@ use crate::{
         controller::{Controller, Leadership},
         events::Recorder,
         keep::Cache,
-        queue::Queue,
+        queue::{Queue, fair::FairKey},
         work::work,
     },
 };
@@ -85,7 +85,8 @@ impl Controller for Operator {
         inner.queue.clear();
         self.resync();
         // One worker: what one request gets is what the next one does not.
-        work(1, &inner.queue, &inner.parts.metrics, CONTROLLER, |name| {
+        let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
+        work(1, &inner.queue, &inner.parts.metrics, CONTROLLER, key, |name| {
             let inner = inner.clone();
             Box::pin(async move { inner.look_at(&name).await })
         })
