@@ -92,12 +92,12 @@ fn bad_rules_end_a_start_with_every_finding() {
     assert!(said.contains("gpc") && said.contains("ledgr") && said.contains("`here`"), "{said}");
     assert!(said.ends_with("config.yaml: 3 errors\n"), "{said}");
 
-    fs::write(&path, "controllers: [cluster]\n").unwrap();
+    fs::write(&path, "controllers: [cluster]\ntenancy: {mode: trusted}\n").unwrap();
     let run = ["run", "--config", path.to_str().unwrap()];
     let ran = allotment(&[&run[..], &["--controllers", "subscription"]].concat(), "");
     assert_eq!(ran.status.code(), Some(1));
     assert!(text(&ran.stderr).contains("needs rules"), "{}", text(&ran.stderr));
-    fs::write(&path, "controllers: []\n").unwrap();
+    fs::write(&path, "controllers: []\ntenancy: {mode: trusted}\n").unwrap();
     let ran = allotment(&run, "");
     assert_eq!(ran.status.code(), Some(1));
     assert!(text(&ran.stderr).contains("nothing to run"), "{}", text(&ran.stderr));
