@@ -49,6 +49,8 @@ metrics:
   {{- toYaml .Values.metrics | nindent 2 }}
 byoc:
   {{- toYaml .Values.byoc | nindent 2 }}
+quotas:
+  {{- toYaml .Values.quotas | nindent 2 }}
 {{- end -}}
 
 {{/* Namespaces of the system inside clusters that a dangerous policy names, for the admission policies. */}}
