@@ -11,6 +11,7 @@ use allotment_api::{
     kyma::{Cluster, ClusterPhase, KubeconfigPhase},
     names::{annotation, finalizer, label},
 };
+use allotment_operator::survey::{Sources, Survey};
 use allotment_testing::{Landscape, Outcome};
 use k8s_openapi::api::{
     core::v1::{ConfigMap, ServiceAccount},
@@ -232,5 +233,33 @@ pub async fn a_forged_status_opens_no_shoot(landscape: Landscape) -> Outcome {
     let uid = requests.get("sly").await?.uid().unwrap();
     let own = ListParams::default().labels(&format!("{}={uid}", label::KUBECONFIG_REQUEST));
     assert!(accounts.list(&own).await?.items.is_empty());
+    Ok(())
+}
+
+pub async fn a_cluster_that_only_says_that_it_is_ready_is_found(landscape: Landscape) -> Outcome {
+    let play = Play::new(&landscape, 1).await?;
+    play.create("one", |_| ()).await?;
+    let name = play.ready("one").await?.shoot_name.unwrap();
+    // Nobody puts its status right.
+    play.stop();
+    let plot = &play.stage.plot;
+    let cluster = format!("{}/one", plot.namespace);
+    let found = async || -> Result<Option<bool>, Fault> {
+        let sources = Sources {
+            garden: plot.landscape.garden.clone(),
+            control_plane: Some(plot.landscape.control_plane.clone()),
+            ledger: Some(&play.stage.ledger),
+            settings: &play.stage.settings("verify"),
+        };
+        let sides = Survey::read(&sources, |_| ()).await?.sides();
+        Ok(sides.not_ready.iter().find(|found| found.cluster == cluster).map(|found| found.is_there))
+    };
+    assert_eq!(found().await?, None);
+    let others = json!({ label::CLUSTER_UID: "of-another", label::SUBSCRIPTION_REQUEST: "of-another" });
+    play.label_shoot(&name, others).await?;
+    assert_eq!(found().await?, Some(true), "it is not its own");
+    play.stage.delete_shoot(&name).await?;
+    plot.wait_for_shoot(&name, "is gone", |shoot| shoot.is_none()).await?;
+    assert_eq!(found().await?, Some(false), "it is not there");
     Ok(())
 }

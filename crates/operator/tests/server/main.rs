@@ -95,6 +95,7 @@ fn main() -> ExitCode {
         case!(forged::a_forged_owner_and_finalizer_delete_nothing),
         case!(forged::a_config_map_that_somebody_deleted_is_put_back),
         case!(forged::a_cluster_whose_shoot_changed_hands_or_is_gone_is_not_ready),
+        case!(forged::a_cluster_that_only_says_that_it_is_ready_is_found),
         case!(access::a_kubeconfig_can_do_what_was_asked_for_and_nothing_else),
         case!(revoking::a_leaked_token_is_ended_after_the_new_one_is_published),
         case!(revoking::what_is_revoked_is_refused_and_can_be_granted_anew),
