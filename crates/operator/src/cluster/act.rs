@@ -48,7 +48,9 @@ impl Inner {
             Step::LookLive => self.look_live(scene).await?,
             Step::Create(apply) => {
                 self.check_account(scene, &apply.binding).await?;
-                self.apply(scene, apply).await?;
+                if scene.refusal.is_none() {
+                    self.apply(scene, apply).await?;
+                }
             }
             Step::Update(apply) => {
                 let pace = scene.clusters.rollout.clusters_per_minute;
@@ -161,7 +163,11 @@ impl Inner {
         // Where the pool is made of Secrets the labels are there, and the CredentialsBinding has none.
         let bindings_tell = self.settings.binding_kind == BindingKind::CredentialsBinding;
         let selector = &request.spec.subscription_selector;
-        account_is_for(selector, found.labels(), &self.settings.labels, bindings_tell).map_err(trouble)
+        // Trying again does not help, so the Cluster says why.
+        if let Err(why) = account_is_for(selector, found.labels(), &self.settings.labels, bindings_tell) {
+            scene.refusal = Some(format!("account {binding} is not the tenant's: {why}"));
+        }
+        Ok(())
     }
 
     async fn apply(&self, scene: &mut Scene, apply: &Apply) -> Result<(), Trouble> {

@@ -157,7 +157,7 @@ impl Inner {
             let old = scene.request.status.iter().flat_map(|status| &status.tokens);
             let old = old.filter(|token| token.state == TokenState::Published);
             let old: Vec<String> = old.map(|token| token.secret.clone()).collect();
-            inside::delete_tokens(&reached, &old).await?;
+            inside::delete_tokens(&reached, grant, &old).await?;
         }
         let (token, end) = inside::token(&reached, grant, secret, seconds, self.clock.now()).await?;
         let cluster = scene.cluster.as_ref().map(|cluster| cluster.name_any()).unwrap_or_default();
@@ -204,12 +204,12 @@ impl Inner {
     ) -> Result<bool, TargetTrouble> {
         let reached = self.reach(scene).await?;
         if !is_urgent {
-            inside::delete_tokens(&reached, secrets).await?;
+            inside::delete_tokens(&reached, &Grant::of(&scene.request).0, secrets).await?;
             return Ok(true);
         }
         let taken = Taken::Tokens(secrets.to_vec());
         if self.taken(scene).as_ref() != Some(&taken) {
-            inside::delete_tokens(&reached, secrets).await?;
+            inside::delete_tokens(&reached, &Grant::of(&scene.request).0, secrets).await?;
             self.ended().insert(scene.name.clone(), Ended::now(taken, scene.leaked.take()));
         }
         self.is_refused(scene, &reached).await

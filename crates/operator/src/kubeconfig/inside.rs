@@ -118,8 +118,25 @@ fn plausible(end: Timestamp, seconds: i64, now: Timestamp) -> Option<Timestamp> 
     Some(end.min(latest)).filter(|end| end.duration_since(now) >= SHORTEST_LIFE)
 }
 
-/// Deletes the Secrets of tokens.
-pub(super) async fn delete_tokens(reached: &Reached, secrets: &[String]) -> Result<(), TargetTrouble> {
+/// Deletes the Secrets of tokens, as far as they are the grant's: their names come from a status, which may be forged.
+pub(super) async fn delete_tokens(
+    reached: &Reached,
+    grant: &Grant,
+    secrets: &[String],
+) -> Result<(), TargetTrouble> {
+    let mut own = tokens_of(reached, grant).await?;
+    own.retain(|name| secrets.contains(name));
+    delete_secrets(reached, &own).await
+}
+
+async fn tokens_of(reached: &Reached, grant: &Grant) -> Result<Vec<String>, TargetTrouble> {
+    let secrets: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
+    let what = || format!("list the tokens of {} in {}", grant.owner, reached.key);
+    let tokens = reached.call(what, secrets.list_metadata(&ours(grant))).await?;
+    Ok(tokens.iter().map(ResourceExt::name_any).collect())
+}
+
+async fn delete_secrets(reached: &Reached, secrets: &[String]) -> Result<(), TargetTrouble> {
     let api: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
     for secret in secrets {
         let what = || format!("delete Secret {NAMESPACE}/{secret} in {}", reached.key);
@@ -130,11 +147,7 @@ pub(super) async fn delete_tokens(reached: &Reached, secrets: &[String]) -> Resu
 
 /// Takes everything of a grant out of the cluster: the tokens first.
 pub(super) async fn withdraw(reached: &Reached, grant: &Grant) -> Result<(), TargetTrouble> {
-    let secrets: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
-    let what = || format!("list the tokens of {} in {}", grant.owner, reached.key);
-    let tokens = reached.call(what, secrets.list_metadata(&ours(grant))).await?;
-    let tokens: Vec<String> = tokens.iter().map(ResourceExt::name_any).collect();
-    delete_tokens(reached, &tokens).await?;
+    delete_secrets(reached, &tokens_of(reached, grant).await?).await?;
     for (kind, there) in found(reached, grant).await? {
         delete(reached, kind, &there).await?;
     }

@@ -77,7 +77,7 @@ impl Inner {
     }
 
     /// Whether the namespace may name the tenant that the request names.
-    async fn judge(&self, request: &SubscriptionRequest) -> Result<Judgement, Trouble> {
+    pub(super) async fn judge(&self, request: &SubscriptionRequest) -> Result<Judgement, Trouble> {
         let namespace = request.namespace().unwrap_or_default();
         let claim = Claim {
             selector: Some(&request.spec.subscription_selector),

@@ -140,6 +140,13 @@ impl Inner {
             .collect();
         let proven: Vec<Assignment> = self.proven_assignments(&assigned);
         for assignment in proven {
+            if !self.may_heal(&assignment).await? {
+                tracing::warn!(
+                    request = %assignment.request, account = %assignment.account,
+                    because = "its namespace has not the tenant, and no Shoot carries its UID", "not healed"
+                );
+                continue;
+            }
             let because = "the request's status names it, and the binding agrees";
             let healed = self.ledger.assign(term.epoch, &assignment, because, self.clock.now()).await;
             if let Err(error) = healed {
@@ -155,6 +162,18 @@ impl Inner {
         let gone = known.into_iter().filter(|uid| index.request_of(uid).is_none());
         gone.for_each(|uid| self.add(Task::Orphan(uid)));
         Ok(())
+    }
+
+    /// A status may be forged, so a request is counted in a tenant's account only if its namespace has that tenant. Where it has lost the
+    /// tenant since, a Shoot with the request's UID proves the same: only the operators write Shoots.
+    async fn may_heal(&self, assignment: &Assignment) -> Result<bool, Trouble> {
+        let Assignment { request, account, .. } = assignment;
+        if self.index().shows_shoot_of(account, &request.uid) {
+            return Ok(true);
+        }
+        let found = self.index().request_of(&request.uid);
+        let Some(found) = found else { return Ok(false) };
+        Ok(self.judge(&found).await?.is_ok())
     }
 
     /// Assignments that the ledger has lost: the request says that it is bound, and the entry is the tenant's or shared.

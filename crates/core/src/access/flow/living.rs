@@ -96,7 +96,16 @@ fn judge_tenant(view: &View<'_>, cluster: &Cluster) -> Result<(), Denial> {
                 "the Cluster names no tenant, so namespace {namespace} gets no access to it; label it globalaccountid"
             ),
         }),
-        (role, _) => tenancy::judge(role, namespace, &claim).map(drop),
+        (role, _) => tenancy::judge(role, namespace, &claim).map(drop).map_err(|denial| match is_own {
+            true => denial,
+            // Whoever guesses the names of a Cluster does not learn whose it is.
+            false => Denial {
+                message: format!(
+                    "namespace {namespace} has not the tenant of the Cluster, and gets no access to it"
+                ),
+                ..denial
+            },
+        }),
     }
 }
 

@@ -510,5 +510,7 @@ fn access_is_for_tenants_of_the_namespace_only() {
             Some(KubeconfigPhase::Denied),
             "{tenants:?} {namespace} {tenant:?}"
         );
+        let said = json!(decision.status).to_string();
+        assert!(namespace == "a" || !said.contains("tenant v"), "it says whose the Cluster is: {said}");
     }
 }

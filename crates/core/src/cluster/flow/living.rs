@@ -160,8 +160,12 @@ fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, rendered: Rendered
     }
     draft.status.shoot_name = rendered.shoot["metadata"]["name"].as_str().map(str::to_owned);
     draft.oidc(view, &rendered.notes, false);
+    if let Err(denial) = tenant::judge_request(view) {
+        draft.not_yet(ClusterPhase::Failed, denial.reason, denial.message);
+        return rest(draft);
+    }
     if let Some(refusal) = view.refusal {
-        draft.not_yet(ClusterPhase::Failed, "Refused", format!("the garden refuses the Shoot: {refusal}"));
+        draft.not_yet(ClusterPhase::Failed, "Refused", format!("the Shoot is refused: {refusal}"));
         return rest(draft).after(AFTER_REFUSAL);
     }
     draft.not_yet(ClusterPhase::Creating, "Creating", "the Shoot is being created");

@@ -26,6 +26,19 @@ pub(super) fn judge(view: &View<'_>) -> Result<Judged, Denial> {
     }
 }
 
+/// Judges the request under the Cluster's name. Whoever may write requests may have made it, and its status may be forged, so that it
+/// is bound proves nothing: no Shoot is made for a tenant that the namespace does not have.
+pub(super) fn judge_request(view: &View<'_>) -> Result<(), Denial> {
+    let Some(request) = view.request else { return Ok(()) };
+    let labels = request.metadata.labels.as_ref();
+    let claim = Claim {
+        selector: Some(&request.spec.subscription_selector),
+        label: labels.and_then(|labels| labels.get(tenant::GLOBAL_ACCOUNT_ID)).map(String::as_str),
+    };
+    let namespace = view.cluster.metadata.namespace.as_deref().unwrap_or_default();
+    tenancy::judge(view.role, namespace, &claim).map(drop)
+}
+
 /// Reports what was judged, also on a Cluster that loses nothing by it.
 pub(super) fn report(view: &View<'_>, status: &mut ClusterStatus) {
     let verdict = tenancy::verdict(&judge(view));

@@ -1,6 +1,7 @@
 //! A Cluster from its beginning to its end, a step at a time.
 
 mod locked;
+mod tenants;
 
 use super::*;
 use allotment_api::{
