@@ -10,6 +10,7 @@ mod clusters;
 mod desk;
 mod fair;
 mod forged;
+mod isolation;
 mod ledgers;
 mod locks;
 mod protection;
@@ -125,5 +126,6 @@ fn main() -> ExitCode {
         case!(ledgers::an_old_ledger_is_made_anew),
         case!(ledgers::a_killed_operator_is_resumed),
         case!(ledgers::two_leaders_at_once_claim_once),
+        case!(isolation::a_hostile_tenant_is_refused_with_a_sentence),
     ])
 }
