@@ -34,6 +34,22 @@ pub enum Planted {
     GoneWithCluster,
     /// A cluster that does not answer is gone.
     SilentIsGone,
+    /// A namespace may name any tenant.
+    AnyTenantForAll,
+    /// The annotation on a Cluster makes the Shoot that it names the Cluster's.
+    AdoptedByAnnotation,
+    /// `status.shootUID` makes a Shoot the Cluster's.
+    OwnedByStatus,
+    /// A template may refer to any object of the garden project.
+    AnyReferenceForAll,
+    /// The ConfigMaps of the Cluster that an ownerReference of a request names are deleted with the request.
+    MapsOfForgedOwner,
+    /// A Role may be in any namespace of a cluster.
+    AnyRoleNamespace,
+    /// A protected Cluster is deleted like any other.
+    ProtectionIgnored,
+    /// The annotation that takes back a revocation takes back a lock.
+    LockUndone,
     /// Of openMCP: a Shoot of the right name is the Cluster's, whoever made it.
     TakenByName,
     /// Of openMCP: a Shoot that cannot be read is gone.
@@ -42,6 +58,8 @@ pub enum Planted {
     NothingTakenBack,
     /// Of openMCP: a grant that could not be taken away is forgotten.
     WithdrawnUnseen,
+    /// Of openMCP: an AccessRequest may refer to any namespace.
+    AnyNamespaceForAll,
 }
 
 impl Planted {
@@ -57,6 +75,19 @@ impl Planted {
         Self::TokenWrittenDownLater,
         Self::GoneWithCluster,
         Self::SilentIsGone,
+    ];
+
+    /// Those that only a hostile tenant makes use of.
+    pub const OF_HOSTILE: [Self; 9] = [
+        Self::AnyTenantForAll,
+        Self::AdoptedByAnnotation,
+        Self::OwnedByStatus,
+        Self::AnyReferenceForAll,
+        Self::MapsOfForgedOwner,
+        Self::AnyRoleNamespace,
+        Self::ProtectionIgnored,
+        Self::LockUndone,
+        Self::AnyNamespaceForAll,
     ];
 
     /// Those of the providers of openMCP.

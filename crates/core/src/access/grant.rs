@@ -100,6 +100,12 @@ impl Grant {
         format!("{}-{number}", self.name)
     }
 
+    /// Whether a Secret of this name is one that a token of this grant is bound to.
+    pub fn is_token_secret(&self, name: &str) -> bool {
+        let number = name.strip_prefix(self.name.as_str()).and_then(|rest| rest.strip_prefix('-'));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    }
+
     /// Everything but tokens, in the order in which it is made: the bindings last.
     pub fn objects(&self) -> Vec<Object> {
         let Self { name, .. } = self;

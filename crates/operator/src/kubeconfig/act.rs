@@ -203,13 +203,17 @@ impl Inner {
         is_urgent: bool,
     ) -> Result<bool, TargetTrouble> {
         let reached = self.reach(scene).await?;
+        // The names are from the status, which may be forged: those of other grants stay.
+        let (grant, _) = Grant::of(&scene.request);
+        let mut secrets = secrets.to_vec();
+        secrets.retain(|secret| grant.is_token_secret(secret));
         if !is_urgent {
-            inside::delete_tokens(&reached, &Grant::of(&scene.request).0, secrets).await?;
+            inside::delete_tokens(&reached, &secrets).await?;
             return Ok(true);
         }
-        let taken = Taken::Tokens(secrets.to_vec());
+        let taken = Taken::Tokens(secrets.clone());
         if self.taken(scene).as_ref() != Some(&taken) {
-            inside::delete_tokens(&reached, &Grant::of(&scene.request).0, secrets).await?;
+            inside::delete_tokens(&reached, &secrets).await?;
             self.ended().insert(scene.name.clone(), Ended::now(taken, scene.leaked.take()));
         }
         self.is_refused(scene, &reached).await

@@ -118,17 +118,6 @@ fn plausible(end: Timestamp, seconds: i64, now: Timestamp) -> Option<Timestamp> 
     Some(end.min(latest)).filter(|end| end.duration_since(now) >= SHORTEST_LIFE)
 }
 
-/// Deletes the Secrets of tokens, as far as they are the grant's: their names come from a status, which may be forged.
-pub(super) async fn delete_tokens(
-    reached: &Reached,
-    grant: &Grant,
-    secrets: &[String],
-) -> Result<(), TargetTrouble> {
-    let mut own = tokens_of(reached, grant).await?;
-    own.retain(|name| secrets.contains(name));
-    delete_secrets(reached, &own).await
-}
-
 async fn tokens_of(reached: &Reached, grant: &Grant) -> Result<Vec<String>, TargetTrouble> {
     let secrets: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
     let what = || format!("list the tokens of {} in {}", grant.owner, reached.key);
@@ -136,7 +125,8 @@ async fn tokens_of(reached: &Reached, grant: &Grant) -> Result<Vec<String>, Targ
     Ok(tokens.iter().map(ResourceExt::name_any).collect())
 }
 
-async fn delete_secrets(reached: &Reached, secrets: &[String]) -> Result<(), TargetTrouble> {
+/// Deletes the Secrets of tokens.
+pub(super) async fn delete_tokens(reached: &Reached, secrets: &[String]) -> Result<(), TargetTrouble> {
     let api: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
     for secret in secrets {
         let what = || format!("delete Secret {NAMESPACE}/{secret} in {}", reached.key);
@@ -147,7 +137,7 @@ async fn delete_secrets(reached: &Reached, secrets: &[String]) -> Result<(), Tar
 
 /// Takes everything of a grant out of the cluster: the tokens first.
 pub(super) async fn withdraw(reached: &Reached, grant: &Grant) -> Result<(), TargetTrouble> {
-    delete_secrets(reached, &tokens_of(reached, grant).await?).await?;
+    delete_tokens(reached, &tokens_of(reached, grant).await?).await?;
     for (kind, there) in found(reached, grant).await? {
         delete(reached, kind, &there).await?;
     }

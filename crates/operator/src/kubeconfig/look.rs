@@ -7,14 +7,22 @@ use super::{
     run::{Inner, Policy},
 };
 use crate::{
+    planted::Planted,
     runtime::queue::Outcome,
     target::{Key, Reached},
 };
-use allotment_api::kyma::{BroughtReference, Cluster, KubeconfigRequest, SecretKeyReference, ShootReference};
-use allotment_core::{
-    access::flow::{Decision, Hitch, View, decide, refuse},
-    tenancy::NamespaceRole,
+use allotment_api::{
+    kyma::{BroughtReference, Cluster, KubeconfigRequest, SecretKeyReference, ShootReference},
+    names::{annotation, tenant},
 };
+use allotment_core::{
+    access::{
+        self, Access,
+        flow::{Decision, Hitch, View, decide, refuse},
+    },
+    tenancy::{self, Claim, NamespaceRole},
+};
+use kube::ResourceExt;
 use secrecy::SecretString;
 use std::{
     collections::BTreeMap,
@@ -68,7 +76,7 @@ impl Scene {
 
     /// Where the grant is, or is about to be.
     pub(super) fn place(&self) -> Option<Key> {
-        place_of(&self.request)
+        place_of(&self.request, &self.role, self.cluster.as_deref())
     }
 
     /// What was seen in another cluster than the one that is written down now says nothing about this one.
@@ -93,7 +101,8 @@ impl Scene {
             is_published,
             access: &self.policy.access,
             // As it is now: a lock that comes while a token is being issued ends it in the same reconcile.
-            is_locked: inner.index().is_locked(&self.request, self.cluster.as_deref()),
+            is_locked: inner.index().is_locked(&self.request, self.cluster.as_deref())
+                && !(inner.planted.has(Planted::LockUndone) && is_restored(&self.request)),
             cluster: self.cluster.as_deref(),
             role: &self.role,
             rotation: &self.rotation,
@@ -107,6 +116,24 @@ impl Scene {
             now: inner.clock.now(),
         }
     }
+}
+
+/// Policies as they were before they knew namespaces of Roles.
+fn roles_anywhere() -> Access {
+    let all = vec!["*".to_owned()];
+    let everywhere = ["*", "kube-system", access::grant::NAMESPACE].map(str::to_owned).to_vec();
+    let policy = access::Policy {
+        namespaces: all,
+        role_namespaces: Some(everywhere),
+        dangerous: true,
+        ..access::Policy::default()
+    };
+    Access { policies: vec![policy], ..Access::default() }
+}
+
+/// Whether the annotation that revokes was set back.
+fn is_restored(request: &KubeconfigRequest) -> bool {
+    request.annotations().get(annotation::REVOKE).is_some_and(|value| value == "false")
 }
 
 impl Inner {
@@ -140,14 +167,17 @@ impl Inner {
     }
 
     fn gather(&self, name: &RequestName, role: NamespaceRole) -> Option<Scene> {
-        let (index, policy) = (self.index(), self.policy());
+        let (index, mut policy) = (self.index(), self.policy());
+        if self.planted.has(Planted::AnyRoleNamespace) {
+            policy.access = Arc::new(roles_anywhere());
+        }
         let Known { request, has_kubeconfig } = index.request(name)?;
         let cluster = index.cluster_of(&request, &policy.cluster_namespace);
         let rotation = cluster.as_ref().map(|cluster| index.rotation_of(cluster)).unwrap_or_default();
         drop(index);
         Some(Scene {
             is_look_due: Instant::now() >= self.looks.due(name, request.metadata.uid.as_deref()),
-            at: place_of(&request),
+            at: place_of(&request, &role, cluster.as_deref()),
             name: name.clone(),
             request,
             has_kubeconfig,
@@ -185,10 +215,73 @@ impl Inner {
     }
 }
 
-fn place_of(request: &KubeconfigRequest) -> Option<Key> {
+/// Where the status says that the grant is.
+fn place_of(request: &KubeconfigRequest, role: &NamespaceRole, cluster: Option<&Cluster>) -> Option<Key> {
     let status = request.status.as_ref()?;
-    let brought = status.brought.as_ref().map(|BroughtReference { namespace, name, key }| {
+    let brought =
+        status.brought.as_ref().filter(|brought| may_read(request, role, cluster, &brought.namespace));
+    let brought = brought.map(|BroughtReference { namespace, name, key }| {
         Key::byoc(namespace, &SecretKeyReference { name: name.clone(), key: key.clone() })
     });
     brought.or_else(|| status.shoot.as_ref().map(|ShootReference { name, uid }| Key::shoot(name, uid)))
+}
+
+/// Whether a kubeconfig in this namespace may be read for a request. A status may be forged: without this check it would lead to
+/// any Secret that we may read.
+fn may_read(
+    request: &KubeconfigRequest,
+    role: &NamespaceRole,
+    cluster: Option<&Cluster>,
+    namespace: &str,
+) -> bool {
+    let own = request.namespace().unwrap_or_default();
+    let is_of_tenant = |cluster: &Cluster| {
+        let selector = cluster.spec.infrastructure.as_ref().map(|it| it.subscription_selector.as_str());
+        let label = cluster.labels().get(tenant::GLOBAL_ACCOUNT_ID).map(String::as_str);
+        let claim = Claim { selector, label };
+        cluster.namespace().as_deref() == Some(namespace)
+            && tenancy::claimed(&claim).is_some()
+            && tenancy::judge(role, &own, &claim).is_ok()
+    };
+    own == namespace || role.is_privileged() || cluster.is_some_and(is_of_tenant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_status_leads_to_secrets_of_the_own_namespace_and_of_the_own_tenant_only() {
+        let request = |namespace: &str| -> KubeconfigRequest {
+            serde_json::from_value(json!({
+                "apiVersion": "operator.kyma-project.io/v1alpha1", "kind": "KubeconfigRequest",
+                "metadata": {"name": "x", "namespace": "mine"},
+                "spec": {"cluster": "c", "expiration": 3600},
+                "status": {"brought": {"namespace": namespace, "name": "s"}},
+            }))
+            .unwrap()
+        };
+        let cluster = |tenant: &str| -> Cluster {
+            serde_json::from_value(json!({
+                "apiVersion": "operator.kyma-project.io/v1alpha1", "kind": "Cluster",
+                "metadata": {"name": "c", "namespace": "other", "labels": {"globalaccountid": tenant}},
+                "spec": {"byoc": {"kubeconfigSecretRef": {"name": "s"}}},
+            }))
+            .unwrap()
+        };
+        let tenants = NamespaceRole::Tenants([allotment_core::pool::Tenant::new("t-1")].into());
+        for (namespace, role, of, expected) in [
+            ("mine", &tenants, None, true),
+            ("other", &tenants, None, false),
+            ("other", &tenants, Some("t-1"), true),
+            ("other", &tenants, Some("t-2"), false),
+            ("third", &tenants, Some("t-1"), false),
+            ("other", &NamespaceRole::Platform, None, true),
+        ] {
+            let cluster = of.map(cluster);
+            let place = place_of(&request(namespace), role, cluster.as_ref());
+            assert_eq!(place.is_some(), expected, "{namespace} {role:?} {of:?}");
+        }
+    }
 }
