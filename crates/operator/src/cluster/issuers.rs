@@ -55,6 +55,14 @@ impl Inner {
         Ok(())
     }
 
+    /// With a planted fault: removes the ConfigMaps of a Cluster, whoever refers to them.
+    pub(super) async fn remove_config_maps_in_use(&self, cluster: &str) -> Result<(), Trouble> {
+        for map in self.config_maps(label::CLUSTER_UID, cluster).await? {
+            self.remove(&map).await?;
+        }
+        Ok(())
+    }
+
     async fn config_maps(&self, key: &str, uid: &str) -> Result<Vec<PartialObjectMeta<ConfigMap>>, Trouble> {
         let maps: Api<ConfigMap> = self.in_the_garden();
         let params = ListParams::default().labels(&format!("{key}={uid}"));
@@ -83,6 +91,11 @@ impl Inner {
                 return Ok(());
             }
         }
+        self.remove(map).await
+    }
+
+    async fn remove(&self, map: &PartialObjectMeta<ConfigMap>) -> Result<(), Trouble> {
+        let name = map.name_any();
         let only_this = Preconditions { uid: map.uid(), resource_version: None };
         let params = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default() };
         let maps: Api<ConfigMap> = self.in_the_garden();

@@ -84,12 +84,16 @@ pub(super) enum Next {
 
 impl Inner {
     pub(super) async fn look_at_cluster(&self, name: &ClusterName) -> Result<Outcome, Trouble> {
-        let role = self.roles.role_now(&name.namespace).await?;
+        let role = match self.planted.has(Planted::AnyReferenceForAll) {
+            true => NamespaceRole::Trusted,
+            false => self.roles.role_now(&name.namespace).await?,
+        };
         let Some(mut scene) = self.gather(name, role) else {
             self.forget(name);
             return Ok(Outcome::Done);
         };
         self.review_adoptions(&mut scene).await?;
+        self.believe_tenant(&mut scene);
         let (mut last, exceeded) = (None, self.exceeded(name));
         for _ in 0..STEPS {
             let mut decision = decide(&self.view(&scene));
@@ -108,6 +112,19 @@ impl Inner {
             }
         }
         Err(Trouble::Endless(last.map(|step| step.to_string()).unwrap_or_default()))
+    }
+
+    /// With a planted fault: takes the tenant's word for what it must not be taken for.
+    fn believe_tenant(&self, scene: &mut Scene) {
+        if self.planted.has(Planted::AdoptedByAnnotation) {
+            scene.adopts = scene.cluster.annotations().get(annotation::ADOPT_SHOOT).cloned();
+        }
+        if self.planted.has(Planted::OwnedByStatus) {
+            scene.adopts = scene.cluster.status.as_ref().and_then(|status| status.shoot_uid.clone());
+        }
+        if self.planted.has(Planted::ProtectionIgnored) {
+            Arc::make_mut(&mut scene.cluster).spec.deletion_protection = Some(false);
+        }
     }
 
     /// What the caches know.

@@ -1,7 +1,10 @@
 //! SubscriptionRequests of ours whose Cluster is gone: somebody took the finalizer off it by hand.
 
 use super::{ClusterName, Task, Trouble, run::Inner};
-use crate::runtime::{call::call, queue::Outcome};
+use crate::{
+    planted::Planted,
+    runtime::{call::call, queue::Outcome},
+};
 use allotment_api::{
     gardener::Shoot,
     kyma::Cluster,
@@ -49,6 +52,11 @@ impl Inner {
         if let Some(shoot) = left.items.first() {
             tracing::warn!(request = %name, shoot = %shoot.name_any(), "the Cluster is gone, and its Shoot is not; delete the Shoot to free its account");
             return Ok(Outcome::After(ORPHAN_LOOK));
+        }
+        if self.planted.has(Planted::MapsOfForgedOwner) {
+            for owner in request.owner_references() {
+                self.remove_config_maps_in_use(&owner.uid).await?;
+            }
         }
         self.remove_config_maps_of_request(&uid).await?;
         self.release_request(&request).await?;

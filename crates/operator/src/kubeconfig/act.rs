@@ -157,7 +157,7 @@ impl Inner {
             let old = scene.request.status.iter().flat_map(|status| &status.tokens);
             let old = old.filter(|token| token.state == TokenState::Published);
             let old: Vec<String> = old.map(|token| token.secret.clone()).collect();
-            inside::delete_tokens(&reached, grant, &old).await?;
+            inside::delete_tokens(&reached, &old).await?;
         }
         let (token, end) = inside::token(&reached, grant, secret, seconds, self.clock.now()).await?;
         let cluster = scene.cluster.as_ref().map(|cluster| cluster.name_any()).unwrap_or_default();
