@@ -4,6 +4,7 @@ mod astray;
 mod change;
 mod estate;
 mod fleet;
+mod isolation;
 mod scene;
 mod trail;
 mod wording;
@@ -13,6 +14,7 @@ pub use astray::Astray;
 pub use change::{change, entry_change};
 pub use estate::{Estate, Order, Plot, who};
 pub use fleet::{Features, Fleet, Owned, Stage, Stand, Wish};
+pub use isolation::{Isolation, IsolationViolation, OwnedShoot};
 pub use scene::{Asked, Grown, Scene};
 pub use trail::{Happened, Trail};
 pub use wrong::Wrong;
@@ -134,6 +136,8 @@ pub enum Violation {
     Cluster(Wrong),
     /// Something about a provider of openMCP.
     Provider(Astray),
+    /// Something of one tenant that reached another.
+    Isolation(IsolationViolation),
 }
 
 impl Violation {
@@ -142,6 +146,7 @@ impl Violation {
         match (self, other) {
             (Self::Cluster(one), Self::Cluster(other)) => discriminant(one) == discriminant(other),
             (Self::Provider(one), Self::Provider(other)) => discriminant(one) == discriminant(other),
+            (Self::Isolation(one), Self::Isolation(other)) => discriminant(one) == discriminant(other),
             _ => discriminant(self) == discriminant(other),
         }
     }
@@ -150,6 +155,12 @@ impl Violation {
 impl From<Astray> for Violation {
     fn from(astray: Astray) -> Self {
         Self::Provider(astray)
+    }
+}
+
+impl From<IsolationViolation> for Violation {
+    fn from(found: IsolationViolation) -> Self {
+        Self::Isolation(found)
     }
 }
 
@@ -195,6 +206,7 @@ impl fmt::Display for Violation {
             Self::WaitsTwice(request) => write!(formatter, "request {request} waits twice"),
             Self::Cluster(wrong) => wrong.fmt(formatter),
             Self::Provider(astray) => astray.fmt(formatter),
+            Self::Isolation(found) => found.fmt(formatter),
             other => wording::more(other, formatter),
         }
     }

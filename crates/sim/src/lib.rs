@@ -9,11 +9,13 @@
 //! | [`subscription`] | what is particular about the subscription operator |
 //! | [`cluster`] | what is particular about the cluster operator |
 //! | [`access`] | what is particular about the kubeconfig operator |
+//! | [`hostile`] | a hostile tenant beside honest ones |
 //! | [`openmcp`] | what is particular about providers of openMCP |
 
 pub mod access;
 pub mod bench;
 pub mod cluster;
+pub mod hostile;
 pub mod meter;
 pub mod openmcp;
 pub mod stage;

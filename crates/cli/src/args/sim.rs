@@ -35,6 +35,16 @@ pub(crate) enum SimCommand {
         allotment sim access --seed 17 --trace\n  \
         allotment sim access --enumerate")]
     Access(SimArgs),
+    /// All three operators with enforced tenancy, honest tenants, and one who is hostile
+    ///
+    /// The hostile tenant writes into its own namespace whatever a schema allows: annotations, labels, ownerReferences, finalizers
+    /// and statuses, with the names and UIDs of other tenants' objects. Nothing of another tenant may be read, written, granted,
+    /// counted or deleted. Exits with 1 if anything was found.
+    #[command(after_help = "Examples:\n  \
+        allotment sim hostile --seeds 2000\n  \
+        allotment sim hostile --seed 17 --trace\n  \
+        allotment sim hostile --enumerate")]
+    Hostile(SimArgs),
     /// Providers of openMCP, of two names and in two environments, in gardens that they share, and everything that goes wrong
     ///
     /// People offer, change and withdraw Landscapes and ProviderConfigs, order Clusters and ask for access, in right and wrong

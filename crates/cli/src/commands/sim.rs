@@ -49,6 +49,7 @@ pub(crate) fn run(command: SimCommand) -> Result<ExitCode> {
         SimCommand::Subscription(how) => (Play::Subscription, how),
         SimCommand::Cluster(how) => (Play::Cluster, how),
         SimCommand::Access(how) => (Play::Access, how),
+        SimCommand::Hostile(how) => (Play::Hostile, how),
         SimCommand::Openmcp(how) => (Play::Openmcp, how),
     };
     let SimArgs { seeds, seed, jobs, enumerate, script, trace, output } = how;

@@ -40,6 +40,8 @@ pub struct Wish {
     pub deleting: bool,
     /// Whether it has our finalizer.
     pub held: bool,
+    /// Whether it is protected from deletion, and nobody has confirmed that it goes.
+    pub protected: bool,
     /// Whether a person asked us to leave it alone.
     pub paused: bool,
     /// Whether somebody allowed us to make a new Shoot in the place of a missing one.
@@ -209,6 +211,9 @@ impl Fleet {
         match wish {
             Some((cluster, wish)) if !wish.deleting => {
                 vec![Wrong::DeletedWhileWanted(shoot(), cluster.clone())]
+            }
+            Some((cluster, wish)) if wish.protected => {
+                vec![Wrong::DeletedWhileProtected(shoot(), cluster.clone())]
             }
             Some((_, wish)) if !self.may_write(wish, before) => {
                 vec![Wrong::WroteAnothers(shoot(), before.uid.clone())]

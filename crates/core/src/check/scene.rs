@@ -22,6 +22,8 @@ pub struct Scene {
     pub tampered: BTreeSet<AccountName>,
     /// Requests that somebody tore away: a Shoot for one that was on its way is made nevertheless.
     pub torn: BTreeSet<RequestUid>,
+    /// Requests whose status somebody else may write: it says nothing of ours.
+    pub untrusted: BTreeSet<RequestUid>,
     /// The tenants who may have several accounts, with the most clusters in each.
     pub limits: BTreeMap<Tenant, Limit>,
     /// The most accounts of one tenant.
@@ -214,7 +216,7 @@ impl Scene {
     fn unsettled(&self) -> Vec<Violation> {
         let settled = [SubscriptionPhase::Bound, SubscriptionPhase::Waiting, SubscriptionPhase::Denied];
         let mut violations = Vec::new();
-        for (request, asked) in &self.requests {
+        for (request, asked) in self.requests.iter().filter(|(uid, _)| !self.untrusted.contains(*uid)) {
             if asked.deleting {
                 if asked.held {
                     continue;

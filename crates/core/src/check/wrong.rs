@@ -21,6 +21,8 @@ pub enum Wrong {
     TakenDown(String),
     /// We deleted a Shoot whose Cluster is wanted.
     DeletedWhileWanted(String, String),
+    /// We deleted a Shoot whose Cluster is protected.
+    DeletedWhileProtected(String, String),
     /// We took our finalizer off a Cluster while something of it was left.
     LetGoTooEarly(String, String),
     /// A Cluster is said to be ready, and its Shoot never was like that.
@@ -54,6 +56,9 @@ impl fmt::Display for Wrong {
             Self::TakenDown(shoot) => write!(formatter, "the version of Shoot {shoot} was taken down"),
             Self::DeletedWhileWanted(shoot, cluster) => {
                 write!(formatter, "Shoot {shoot} was deleted, and Cluster {cluster} is not")
+            }
+            Self::DeletedWhileProtected(shoot, cluster) => {
+                write!(formatter, "Shoot {shoot} was deleted, and Cluster {cluster} is protected")
             }
             Self::LetGoTooEarly(cluster, left) => {
                 write!(formatter, "Cluster {cluster} was let go, and its {left} is still there")

@@ -183,7 +183,9 @@ impl World {
                 format!("a token of request {uid}, which has nothing, is valid in Shoot {}", given.shoot)
             }));
         }
-        wrong.into_iter().map(Violation::Access).collect()
+        let mut wrong: Vec<Violation> = wrong.into_iter().map(Violation::Access).collect();
+        wrong.extend(self.locked_but_granted());
+        wrong
     }
 
     /// Why a request is not done.
@@ -276,7 +278,9 @@ impl World {
 
     /// Whether there is a Shoot with this UID.
     pub(crate) fn has_shoot(&self, uid: &str) -> bool {
-        self.state().eyes.fleet.shoots.values().any(|stand| stand.uid == uid)
+        let eyes = &self.state().eyes;
+        eyes.fleet.shoots.values().any(|stand| stand.uid == uid)
+            || eyes.isolation.shoots.values().any(|shoot| shoot.uid == uid)
     }
 }
 

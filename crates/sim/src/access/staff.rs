@@ -1,17 +1,17 @@
 //! The kubeconfig operator, as the product puts it together.
 
-use crate::stage::{
-    call::{Role, Side},
-    rates::Kind,
-    script::Harm,
-    wire::Wire,
-    world::{GARDEN, NAMESPACE, World},
+use crate::{
+    hostile,
+    stage::{
+        call::{Role, Side},
+        rates::Kind,
+        script::Harm,
+        wire::Wire,
+        world::{GARDEN, NAMESPACE, World},
+    },
 };
 use allotment_apiserver::server::Answer;
-use allotment_core::{
-    access::{Access, kubeconfig::Credentials},
-    tenancy::Tenancy,
-};
+use allotment_core::access::{Access, kubeconfig::Credentials};
 use allotment_operator::{
     kubeconfig::{Operator, Parts, Policy, Settings},
     metrics::Metrics,
@@ -75,8 +75,9 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
         },
         policy: Policy {
             access: Arc::new(Access::default()),
-            cluster_namespace: String::new(),
-            tenancy: Arc::new(Tenancy::trusted()),
+            // With a hostile tenant, a request that says no namespace reaches for the honest one.
+            cluster_namespace: if world.options.hostile > 0 { NAMESPACE.to_owned() } else { String::new() },
+            tenancy: Arc::new(hostile::tenancy(&world.options)),
         },
         clock,
         metrics,

@@ -68,6 +68,8 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
         generation: cluster.metadata.generation.unwrap_or_default(),
         deleting: cluster.metadata.deletion_timestamp.is_some(),
         held: cluster.finalizers().iter().any(|name| name == finalizer::CLUSTER),
+        protected: object["spec"]["deletionProtection"] == true
+            && cluster.annotations().get(annotation::CONFIRM_DELETION) != cluster.metadata.uid.as_ref(),
         paused: is_marked(annotation::PAUSE),
         may_recreate: is_marked(annotation::RECREATE_SHOOT),
         // Nobody has a Shoot adopted.
@@ -129,9 +131,18 @@ fn clients_of(config: &str) -> BTreeSet<String> {
 
 impl World {
     /// Somebody has written to something that has to do with Clusters.
-    pub(crate) fn see_fleet(&self, call: &Call, by: By, object: Option<&Value>) -> Vec<Violation> {
+    pub(crate) fn see_fleet(
+        &self,
+        call: &Call,
+        by: By,
+        object: Option<&Value>,
+        is_hostile: bool,
+    ) -> Vec<Violation> {
         if self.options.clusters == 0 {
             return Vec::new();
+        }
+        if is_hostile {
+            return self.see_of_hostile(call, object);
         }
         let found = match call.plural.as_str() {
             "clusters" => self.see_cluster(&call.name, by, object),
@@ -152,6 +163,16 @@ impl World {
         found.into_iter().chain(fleet.violations()).map(Violation::from).collect()
     }
 
+    /// What a hostile tenant has is not checked: only that it leads nowhere else.
+    fn see_of_hostile(&self, call: &Call, object: Option<&Value>) -> Vec<Violation> {
+        match (call.plural.as_str(), object) {
+            ("shoots", object) => self.grounds.see(&call.name, object),
+            ("clusters", None) => self.see_collected(),
+            _ => (),
+        }
+        Vec::new()
+    }
+
     fn see_cluster(&self, name: &str, by: By, object: Option<&Value>) -> Vec<Wrong> {
         let disk = self.state().disk;
         let wish = object.and_then(|object| wish_of(object, disk));
@@ -166,17 +187,23 @@ impl World {
             Some(wish) => drop(fleet.clusters.insert(name.to_owned(), wish)),
             None => drop(fleet.clusters.remove(name)),
         }
-        let requests: Vec<String> = state.eyes.requests.keys().cloned().collect();
         drop(state);
-        // What it owned is collected with it.
-        for request in requests.iter().filter(|_| is_gone) {
-            let Some(path) = path_of("subscriptionrequests", request) else { continue };
-            let (code, object) = self.ask(Side::ControlPlane, Method::GET, &path, None);
-            let violations =
-                self.state().eyes.see("subscriptionrequests", request, (code == 200).then_some(&object));
-            self.found(violations);
+        if is_gone {
+            self.see_collected();
         }
         found
+    }
+
+    /// What a Cluster owned is collected with it.
+    fn see_collected(&self) {
+        let requests: Vec<String> = self.state().eyes.requests.keys().cloned().collect();
+        for request in &requests {
+            let Some(path) = path_of("subscriptionrequests", request) else { continue };
+            let (code, object) = self.ask(Side::ControlPlane, Method::GET, &path, None);
+            let object = (code == 200).then_some(&object);
+            let violations = self.state().eyes.see("subscriptionrequests", request, object);
+            self.found(violations);
+        }
     }
 
     fn see_shoot(&self, name: &str, by: By, object: Option<&Value>) -> Vec<Wrong> {

@@ -188,7 +188,7 @@ fn script(what: Trouble, step_milliseconds: u64) -> Script {
 }
 
 fn configure(world: &World, disk: u64) {
-    let Ok(policy) = staff::policy(disk, world.options.pace) else { return };
+    let Ok(policy) = staff::policy(disk, &world.options) else { return };
     let mut state = world.state();
     state.clusters = policy;
     state.configured += 1;

@@ -24,6 +24,7 @@ pub(crate) fn scenario() -> Script {
         accesses: 0,
         step: 500,
         pace: 60,
+        hostile: 0,
         openmcp: None,
     };
     let create =

@@ -1,13 +1,17 @@
 //! The cluster operator, as the product puts it together.
 
 use super::fleet::PROJECT;
-use crate::stage::{
-    call::{Role, Side},
-    wire::Wire,
-    world::{GARDEN, NAMESPACE, SimError, World},
+use crate::{
+    hostile,
+    stage::{
+        call::{Role, Side},
+        script::Options,
+        wire::Wire,
+        world::{GARDEN, NAMESPACE, SimError, World},
+    },
 };
 use allotment_api::kyma::BindingKind;
-use allotment_core::{cluster::Clusters, pool::LabelKeys, tenancy::Tenancy};
+use allotment_core::{cluster::Clusters, pool::LabelKeys};
 use allotment_operator::{
     cluster::{Operator, Parts, Policy, Settings},
     metrics::Metrics,
@@ -69,11 +73,12 @@ pub(crate) fn start(world: &Arc<World>, replica: usize, identity: String) -> Ope
 }
 
 /// The `clusters` section of the configuration.
-pub(crate) fn policy(disk: u64, pace: u64) -> Result<Policy, SimError> {
+pub(crate) fn policy(disk: u64, options: &Options) -> Result<Policy, SimError> {
+    let pace = options.pace;
     let text = format!(
         "providers: {{aws: {{cloudProfile: aws, volume: {{size: {disk}Gi}}}}}}\nrollout: {{clustersPerMinute: {pace}}}"
     );
     let clusters: Clusters =
         serde_saphyr::from_str(&text).map_err(|error| SimError::Configuration(error.to_string()))?;
-    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(Tenancy::trusted()), rules: None })
+    Ok(Policy { clusters: Arc::new(clusters), tenancy: Arc::new(hostile::tenancy(options)), rules: None })
 }

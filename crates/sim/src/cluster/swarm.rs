@@ -36,6 +36,7 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         accesses: 0,
         step: dice.pick(&[0, 300, 1000, 3000]).unwrap_or(300),
         pace: dice.pick(&[2, 10, 600]).unwrap_or(10),
+        hostile: 0,
         openmcp: None,
     }
 }

@@ -94,6 +94,19 @@ pub enum Deed {
         /// What.
         what: Access,
     },
+    /// A hostile tenant asks, from its own namespace, for access to a Cluster of another namespace.
+    Intrude {
+        /// Where.
+        on: usize,
+        /// The AccessRequest.
+        access: String,
+        /// The Cluster, or the ClusterRequest.
+        cluster: String,
+        /// Whether it refers to a ClusterRequest.
+        by_request: bool,
+        /// Whether it has the labels of a request that was handed to a provider.
+        labelled: bool,
+    },
     /// Somebody asks for a Cluster for a purpose.
     Book {
         /// Where.

@@ -8,9 +8,12 @@ use super::{
     read::{CLUSTER_CONFIG, owner_of, text},
     sees,
 };
-use crate::stage::{
-    call::{Call, Role, Side},
-    world::World,
+use crate::{
+    hostile::HOSTILE,
+    stage::{
+        call::{Call, Role, Side},
+        world::{NAMESPACE, World},
+    },
 };
 use allotment_api::gardener::{OperationState, OperationType};
 use allotment_core::openmcp::names;
@@ -50,12 +53,41 @@ pub(crate) fn act(world: &World, deed: &Deed) {
         Deed::Entry { on: number, access, cluster, what } => {
             entry(world, realm, &on(number), (access, cluster), *what);
         }
+        Deed::Intrude { on: number, access, cluster, by_request, labelled } => {
+            intrude(world, realm, &on(number), (access, cluster), *by_request, *labelled);
+        }
         Deed::Book { on: number, request, purpose } => {
             let spec = json!({ "purpose": purpose });
             create(world, &on(number), "clusterrequests", request, &json!({ "spec": spec }));
         }
         Deed::Unbook { on: number, request } => delete(world, &on(number), "clusterrequests", request),
     }
+}
+
+/// From the hostile namespace, with the labels of a request that the generic controller has handed to the Cluster's provider.
+fn intrude(
+    world: &World,
+    realm: &Realm,
+    on: &Place,
+    (name, cluster): (&str, &str),
+    by_request: bool,
+    labelled: bool,
+) {
+    let profile = realm.sight().get(on, "clusters", cluster).map(|it| text(it, "/spec/profile").to_owned());
+    let provider = profile.as_deref().and_then(owner_of).map(|(owner, _)| owner.provider);
+    let labels = profile.zip(provider).filter(|_| labelled).map(|(profile, provider)| {
+        json!({ "clusters.openmcp.cloud/profile": profile, "clusters.openmcp.cloud/provider": provider })
+    });
+    let role = json!({ "kind": "ClusterRole", "name": "cluster-admin" });
+    let mut spec = json!({ "token": { "roleRefs": [role] } });
+    let refers = if by_request { "requestRef" } else { "clusterRef" };
+    spec[refers] = json!({ "name": cluster, "namespace": NAMESPACE });
+    let object = json!({
+        "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "AccessRequest",
+        "metadata": { "name": name, "namespace": HOSTILE, "labels": labels }, "spec": spec,
+    });
+    let path = format!("/apis/clusters.openmcp.cloud/v1alpha1/namespaces/{HOSTILE}/accessrequests");
+    write(world, on, Method::POST, &path, Some(&object));
 }
 
 fn land(world: &World, realm: &Realm, on: &Place, name: &str, what: Land) {

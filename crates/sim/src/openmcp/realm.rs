@@ -5,9 +5,12 @@ use super::{
     providers::{PROJECTS, Providers},
     sees::Sight,
 };
-use crate::stage::{
-    call::Side,
-    world::{SimError, World},
+use crate::{
+    hostile::HOSTILE,
+    stage::{
+        call::Side,
+        world::{SimError, World},
+    },
 };
 use allotment_api::{allotment, openmcp};
 use allotment_apiserver::{ApiServer, server::Entropy, service::Clock};
@@ -150,6 +153,11 @@ pub(crate) fn set_up(world: &World) -> Result<(), SimError> {
         for crd in crds.filter(is_missing) {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
             must(Place::Platform(platform), path, &crd)?;
+        }
+        if world.options.hostile > 0 {
+            let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": HOSTILE } });
+            // The first platform may have it from before.
+            Place::Platform(platform).ask(world, Method::POST, "/api/v1/namespaces", Some(&body));
         }
     }
     for garden in 0..realm.gardens.len() {

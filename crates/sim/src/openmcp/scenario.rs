@@ -67,6 +67,7 @@ pub(super) fn without_accounts(providers: Providers) -> Options {
         accesses: 0,
         step: 500,
         pace: 0,
+        hostile: 0,
         openmcp: Some(providers),
     }
 }

@@ -10,9 +10,15 @@ use super::{
         plot_name, plot_of, shoot_name, text,
     },
 };
-use crate::stage::{call::Call, world::World};
+use crate::{
+    hostile::HOSTILE,
+    stage::{
+        call::Call,
+        world::{NAMESPACE, World},
+    },
+};
 use allotment_core::{
-    check::{Astray, Estate, Violation, who},
+    check::{Astray, Estate, IsolationViolation, Violation, who},
     openmcp::instance::Instance,
 };
 use http::Method;
@@ -114,6 +120,9 @@ fn see(world: &World, call: &Call, place: &Place, by: Option<&Instance>) {
     let path = object_path(&call.path, &call.plural, &call.name);
     let (code, object) = place.ask(world, Method::GET, &path, None);
     let after = (code == 200).then_some(object);
+    if matches!(place, Place::Platform(_)) && path.contains(&format!("/namespaces/{HOSTILE}/")) {
+        return world.found(of_hostile(&path, by, after.as_ref()));
+    }
     let before = {
         let mut sight = realm.sight();
         sight.writes += 1;
@@ -135,6 +144,17 @@ fn see(world: &World, call: &Call, place: &Place, by: Option<&Instance>) {
         found.extend(estate.violations());
     }
     world.found(found.into_iter().map(Violation::from).collect());
+}
+
+/// A hostile tenant has nothing on a platform but AccessRequests for what belongs to others: no provider grants any of them.
+fn of_hostile(path: &str, by: Option<&Instance>, after: Option<&Value>) -> Vec<Violation> {
+    let (kind, name) = kind_of(path);
+    let is_granted =
+        after.is_some_and(|after| kind == "secrets" || text(after, "/status/phase") == "Granted");
+    let found = (by.is_some() && is_granted).then(|| {
+        IsolationViolation::GrantInAnothers(name.to_owned(), NAMESPACE.to_owned(), HOSTILE.to_owned())
+    });
+    found.into_iter().map(Violation::from).collect()
 }
 
 /// A write, and whose.

@@ -1,7 +1,10 @@
 //! What a call of an operator is.
 
 use crate::{
-    access::call as access, cluster::call as cluster, openmcp::call as openmcp,
+    access::call as access,
+    cluster::call as cluster,
+    hostile::{HOSTILE, qualified},
+    openmcp::call as openmcp,
     subscription::call as subscription,
 };
 use http::{Method, Uri};
@@ -53,6 +56,7 @@ impl Call {
         // `api/v1/…` or `apis/group/version/…`, then `namespaces/ns/`.
         let skip = if parts.first() == Some(&"api") { 2 } else { 3 };
         let rest = parts.get(skip..).unwrap_or_default();
+        let is_hostile = role != Role::Openmcp && side == Side::ControlPlane && rest.get(1) == Some(&HOSTILE);
         let rest = if rest.first() == Some(&"namespaces") && rest.len() > 2 { &rest[2..] } else { rest };
         let plural = rest.first().copied().unwrap_or_default().to_owned();
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
@@ -61,6 +65,7 @@ impl Call {
             Some(name) if named.is_empty() => name.to_owned(),
             _ => named.to_owned(),
         };
+        let name = if is_hostile && !name.is_empty() { qualified(&name) } else { name };
         let query = uri.query().unwrap_or_default();
         let status = rest.get(2) == Some(&"status");
         let operation = match (role, method) {

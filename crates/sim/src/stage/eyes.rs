@@ -1,12 +1,12 @@
 //! What the oracles see: the scene of now, kept up to date by looking at each object that was written.
 
-use crate::cluster::fleet;
+use crate::{cluster::fleet, hostile};
 use allotment_api::{
     kyma::{SubscriptionRequest, SubscriptionRequestStatus},
     names::{annotation, finalizer, label},
 };
 use allotment_core::{
-    check::{Asked, Books, Fleet, Grown, Happened, Held, Scene, Seat, Trail, Violation, change},
+    check::{Asked, Books, Fleet, Grown, Happened, Held, Isolation, Scene, Seat, Trail, Violation, change},
     pool::{AccountName, Entry, Holding, LabelKeys, PoolKey, RequestUid, Tenant, wanted},
     rules::RuleSet,
 };
@@ -30,6 +30,12 @@ pub(crate) struct Eyes {
     pub(crate) rows: Vec<Account>,
     /// Clusters and what belongs to them.
     pub(crate) fleet: Fleet,
+    /// Which namespace has what; empty where everybody is trusted.
+    pub(crate) isolation: Isolation,
+    /// How often operators wrote to objects of honest tenants.
+    pub(crate) honest_writes: u64,
+    /// Whether the platform has locked the access of the hostile tenant.
+    pub(crate) locked: bool,
     trail: Trail,
     /// The newest entry of the history.
     pub(crate) entry: i64,
@@ -41,10 +47,12 @@ impl Eyes {
     pub(crate) fn new(scene: Scene, rules: Arc<RuleSet>) -> Self {
         let keys = LabelKeys::default();
         let (requests, rows, trail) = (BTreeMap::new(), Vec::new(), Trail::default());
-        Self { scene, requests, rows, fleet: Fleet::default(), trail, entry: 0, rules, keys }
+        let (fleet, isolation, locked) = (Fleet::default(), Isolation::default(), false);
+        let honest_writes = 0;
+        Self { scene, requests, rows, fleet, isolation, honest_writes, locked, trail, entry: 0, rules, keys }
     }
 
-    /// An object is like this now, or gone. Returns what the entry of an account was before.
+    /// An object is like this now, or gone.
     pub(crate) fn see(&mut self, plural: &str, name: &str, object: Option<&Value>) -> Vec<Violation> {
         let before = self.scene.clone();
         match plural {
@@ -99,9 +107,31 @@ impl Eyes {
             deleting: request.metadata.deletion_timestamp.is_some(),
             held: request.finalizers().iter().any(|name| name == finalizer::CLUSTER),
         };
-        fleet::see_request(&mut self.fleet, &request);
+        let asked = if hostile::is_qualified(name) {
+            self.asked_by_hostile(&uid, asked)
+        } else {
+            fleet::see_request(&mut self.fleet, &request);
+            asked
+        };
         self.scene.requests.insert(uid.clone(), asked);
         self.requests.insert(name.to_owned(), (uid, request));
+    }
+
+    /// A request of the hostile tenant, who writes its status, and tears it away or holds it for ever: only the ledger counts.
+    fn asked_by_hostile(&mut self, uid: &RequestUid, asked: Asked) -> Asked {
+        hostile::see_claim(&mut self.isolation, uid, asked.tenant.as_ref());
+        self.scene.torn.insert(uid.clone());
+        self.scene.untrusted.insert(uid.clone());
+        let own = self.isolation.tenants.get(hostile::HOSTILE);
+        let may_have = asked.tenant.as_ref().is_none_or(|tenant| own.is_some_and(|own| own.contains(tenant)));
+        Asked {
+            pool: asked.pool.filter(|_| may_have),
+            tenant: asked.tenant.filter(|_| may_have),
+            phase: None,
+            account: None,
+            published_tenant: None,
+            ..asked
+        }
     }
 
     /// The ledger was written.
@@ -141,6 +171,7 @@ impl Eyes {
             self.trail.add(&Happened { event, account: entry.account, request: entry.request_uid });
         }
         self.settle_tampered();
+        violations.extend(self.isolation.ledger(&self.scene.books).into_iter().map(Violation::from));
         violations.extend(self.trail.violations(&self.scene.books, &self.scene.quarantined));
         violations.extend(self.scene.violations());
         violations.extend(change(&before, &self.scene));

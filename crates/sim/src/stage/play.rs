@@ -1,7 +1,7 @@
 //! What is simulated.
 
 use super::{coverage::Operation, rates::Rates, script::Script};
-use crate::{access, cluster, openmcp, subscription};
+use crate::{access, cluster, hostile, openmcp, subscription};
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum Play {
     Cluster,
     /// Kubeconfigs of Clusters.
     Access,
+    /// Kubeconfigs of Clusters, with a hostile tenant beside honest ones.
+    Hostile,
     /// Providers of openMCP.
     Openmcp,
 }
@@ -24,6 +26,7 @@ impl Play {
             Self::Subscription => subscription::swarm::drawn(seed),
             Self::Cluster => cluster::swarm::drawn(seed),
             Self::Access => access::swarm::drawn(seed),
+            Self::Hostile => hostile::swarm::drawn(seed),
             Self::Openmcp => openmcp::swarm::drawn(seed),
         }
     }
@@ -34,6 +37,7 @@ impl Play {
             Self::Subscription => subscription::scenario::scenario(),
             Self::Cluster => cluster::scenario::scenario(),
             Self::Access => access::scenario::scenario(),
+            Self::Hostile => hostile::scenario::scenario(),
             Self::Openmcp => openmcp::scenario::scenario(),
         }
     }
@@ -49,7 +53,7 @@ impl Play {
         match self {
             Self::Subscription => &subscription::operations::OPERATIONS,
             Self::Cluster => &cluster::operations::OPERATIONS,
-            Self::Access => &access::operations::OPERATIONS,
+            Self::Access | Self::Hostile => &access::operations::OPERATIONS,
             Self::Openmcp => &openmcp::operations::OPERATIONS,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     cluster::Deed,
+    hostile,
     openmcp::{self, Providers},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -61,6 +62,9 @@ pub struct Options {
     /// How many Clusters a minute get what they did not ask for.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pace: u64,
+    /// How many Clusters a hostile tenant makes, at most; 0: there is none, and everybody is trusted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hostile: u64,
     /// The providers of openMCP, and where they are; none: nobody is there but the other operators.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub openmcp: Option<Providers>,
@@ -187,6 +191,9 @@ pub enum Action {
     /// Something that has to do with Clusters.
     #[serde(untagged)]
     Cluster(Deed),
+    /// Something that a hostile tenant does, or the platform because of it.
+    #[serde(untagged)]
+    Hostile(hostile::Deed),
     /// Something that has to do with openMCP.
     #[serde(untagged)]
     Openmcp(openmcp::Deed),

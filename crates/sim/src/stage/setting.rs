@@ -7,11 +7,11 @@ use super::{
     script::Options,
     world::{By, GARDEN, SimError, World},
 };
+use crate::hostile;
 use allotment_api::crds;
 use allotment_core::{
     pool::{Limit, MultiAccount},
     rules,
-    tenancy::Tenancy,
 };
 use allotment_operator::subscription::Policy;
 use http::Method;
@@ -43,6 +43,11 @@ impl World {
         for crd in crds::all().iter().map(|crd| json!(crd)).filter(is_ours) {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
             must(Side::ControlPlane, path, &crd)?;
+        }
+        if self.options.hostile > 0 {
+            for (side, path, object) in hostile::people::set_up() {
+                must(side, &path, &object)?;
+            }
         }
         for account in account_names(&self.options) {
             let code = self.add_account(&account);
@@ -91,5 +96,5 @@ pub(super) fn policy(options: &Options) -> Result<Policy, SimError> {
     let limits = BTreeMap::from([("default".to_owned(), Limit(options.limit))]);
     let multi_account = MultiAccount { allowed_global_accounts: allowed, limits };
     let cap = Some(options.cap).filter(|cap| *cap > 0);
-    Ok(Policy { rules: Arc::new(rules), multi_account, cap, tenancy: Arc::new(Tenancy::trusted()) })
+    Ok(Policy { rules: Arc::new(rules), multi_account, cap, tenancy: Arc::new(hostile::tenancy(options)) })
 }

@@ -108,6 +108,9 @@ impl Wire {
         if call.is_write() && String::from_utf8_lossy(request.body()).contains(CREDENTIAL) {
             world.found(vec![Violation::Told(format!("a credential is sent to {}", call.path))]);
         }
+        if world.options.hostile > 0 && role != Role::Openmcp {
+            world.see_secret_read(&call);
+        }
         if harm == Some(Harm::CrashBefore) {
             sleep(Duration::from_millis(latency)).await;
             world.crash(replica);
@@ -137,6 +140,9 @@ impl Wire {
                     }
                     Some(uid) => {
                         world.look_into(&server, uid);
+                        if world.options.hostile > 0 {
+                            world.see_inside(&server, uid);
+                        }
                         world.state().issued.writes += 1;
                         if ENDING.contains(&call.operation) {
                             world.see_ended(uid);

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     access::grants::Issued,
     cluster::{garden::Grounds, staff},
+    hostile,
     openmcp::{self, Realm},
 };
 use allotment_apiserver::{
@@ -184,7 +185,10 @@ impl World {
         let limit = Limit(options.limit);
         let several = (1..=options.several).map(|number| (Tenant::new(format!("t{number}")), limit));
         let scene = Scene { limits: several.collect(), cap: policy.cap, ..Scene::default() };
-        let eyes = Eyes::new(scene, policy.rules.clone());
+        let mut eyes = Eyes::new(scene, policy.rules.clone());
+        if options.hostile > 0 {
+            eyes.isolation = hostile::isolation(options);
+        }
         let pool = |shared, eu_access| PoolKey { hyperscaler_type: "aws".to_owned(), shared, eu_access };
         let state = State {
             trace: TraceHash::default(),
@@ -199,7 +203,7 @@ impl World {
             writes: 0,
             server_writes: 0,
             calls: 0,
-            clusters: staff::policy(staff::DISK, options.pace)?,
+            clusters: staff::policy(staff::DISK, options)?,
             configured: 0,
             disk: staff::DISK,
             issued: Issued::default(),
@@ -322,9 +326,14 @@ impl World {
         self.state().issued.writes += 1;
         let (code, object) = self.ask(call.side, Method::GET, &path, None);
         let object = (code == 200).then_some(&object);
-        let fleet = self.see_fleet(call, by, object);
+        let is_hostile = self.options.hostile > 0 && self.is_of_hostile(call, object);
+        if self.options.hostile > 0 {
+            let found = self.see_isolation(call, by, object);
+            self.found(found);
+        }
+        let fleet = self.see_fleet(call, by, object, is_hostile);
         self.found(fleet);
-        if call.plural == "kubeconfigrequests" {
+        if call.plural == "kubeconfigrequests" && !is_hostile {
             let access = self.see_access(object);
             self.found(access);
         }
@@ -411,15 +420,16 @@ impl World {
 
 /// Where an object is that the oracles look at.
 pub(crate) fn path_of(plural: &str, name: &str) -> Option<String> {
+    let (namespace, name) = name.split_once('/').unwrap_or((NAMESPACE, name));
     Some(match plural {
         "subscriptionrequests" => {
-            format!("/apis/control-plane.kyma-project.io/v1alpha1/namespaces/{NAMESPACE}/{plural}/{name}")
+            format!("/apis/control-plane.kyma-project.io/v1alpha1/namespaces/{namespace}/{plural}/{name}")
         }
         "credentialsbindings" => {
             format!("/apis/security.gardener.cloud/v1alpha1/namespaces/{GARDEN}/{plural}/{name}")
         }
         "clusters" | "kubeconfigrequests" => {
-            format!("/apis/operator.kyma-project.io/v1alpha1/namespaces/{NAMESPACE}/{plural}/{name}")
+            format!("/apis/operator.kyma-project.io/v1alpha1/namespaces/{namespace}/{plural}/{name}")
         }
         "configmaps" => format!("/api/v1/namespaces/{GARDEN}/{plural}/{name}"),
         "shoots" => format!("/apis/core.gardener.cloud/v1beta1/namespaces/{GARDEN}/{plural}/{name}"),

@@ -1,7 +1,7 @@
 //! Everybody but the operators: tenants, whoever makes their clusters, the cleaner, and those who meddle.
 
 use crate::{
-    cluster, openmcp,
+    cluster, hostile, openmcp,
     stage::{
         call::{Call, Side},
         dice::dice_for,
@@ -81,6 +81,7 @@ impl People {
             Action::Pause { replica, time } => world.state().pauses.push((*replica, *time)),
             Action::Kill { replica } => world.crash(*replica),
             Action::Cluster(deed) => cluster::people::act(world, deed),
+            Action::Hostile(deed) => hostile::people::act(world, deed),
             Action::Openmcp(deed) => openmcp::act(world, deed),
         }
     }
@@ -122,6 +123,7 @@ impl People {
         self.clean(world, scene);
         if world.state().calm {
             self.busy |= cluster::people::look(world);
+            hostile::people::look(world);
         }
         self.busy |= world.grounds.is_busy();
     }

@@ -23,6 +23,7 @@ pub(crate) fn scenario() -> Script {
         accesses: 0,
         step: 0,
         pace: 0,
+        hostile: 0,
         openmcp: None,
     };
     let ask = |request: &str, tenant: &str, want| Action::Ask {

@@ -37,6 +37,7 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         accesses: 0,
         step: 0,
         pace: 0,
+        hostile: 0,
         openmcp: None,
     }
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod cluster;
+mod hostile;
 mod openmcp;
 mod subscription;
 

@@ -126,7 +126,7 @@ fn fails(fleet: &mut Fleet, reason: &str) {
 #[test]
 fn a_write_to_a_shoot_does_what_it_may() {
     type Case = (fn(&mut Fleet, &mut Stand), &'static str);
-    let cases: [Case; 13] = [
+    let cases: [Case; 14] = [
         (|_, _| (), ""),
         (
             |_, after| after.account = Some(AccountName::new("b")),
@@ -140,6 +140,13 @@ fn a_write_to_a_shoot_does_what_it_may() {
                 after.deleting = true;
             },
             "",
+        ),
+        (
+            |fleet, after| {
+                (wish(fleet).deleting, wish(fleet).protected) = (true, true);
+                after.deleting = true;
+            },
+            "Shoot s was deleted, and Cluster k is protected",
         ),
         (
             |fleet, _| wish(fleet).shoot_uid = Some("another".to_owned()),

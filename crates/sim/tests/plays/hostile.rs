@@ -1,0 +1,30 @@
+//! A hostile tenant beside honest ones.
+
+use super::{find_nothing, finds, fine, replays};
+use allotment_operator::planted::Planted;
+use allotment_sim::stage::{Play, enumerate};
+
+#[test]
+fn a_seed_replays_one_run_exactly() {
+    replays(Play::Hostile, 6);
+}
+
+#[test]
+fn a_few_seeds_find_nothing() {
+    find_nothing(Play::Hostile, 6);
+}
+
+/// Some of them: `allotment sim hostile --enumerate` has its time.
+#[test]
+fn a_crash_at_a_write_gives_nothing_away() {
+    let result = enumerate(Play::Hostile, 40, |_, _| ()).unwrap();
+    result.failed.iter().for_each(fine);
+    assert!(result.writes > 60, "{}", result.writes);
+}
+
+#[test]
+fn planted_faults_are_found() {
+    for (fault, seed, says) in [(Planted::AnyTenantForAll, 1, "has an account of tenant")] {
+        finds(Play::Hostile, fault, seed, says);
+    }
+}
