@@ -1,6 +1,6 @@
 //! What is known of Clusters and what belongs to them, kept in memory from watches.
 
-use super::{Task, adoption::is_over};
+use super::Task;
 use crate::{
     locks::LockStore,
     runtime::{
@@ -80,12 +80,12 @@ type ProfileName = (bool, String);
 /// What is known.
 #[derive(Debug, Default)]
 pub struct Index {
-    clusters: Kept<ClusterName, Arc<Cluster>>,
+    pub(super) clusters: Kept<ClusterName, Arc<Cluster>>,
     requests: Kept<ClusterName, Arc<SubscriptionRequest>>,
     shoots: Kept<String, Arc<Shoot>>,
-    adoptions: Kept<String, Arc<ShootAdoption>>,
+    pub(super) adoptions: Kept<String, Arc<ShootAdoption>>,
     /// Names of adoptions that have not come to their end, by the Cluster.
-    pending_adoptions: BTreeMap<ClusterName, BTreeSet<String>>,
+    pub(super) pending_adoptions: BTreeMap<ClusterName, BTreeSet<String>>,
     /// Names of Shoots, by the UID of the request that they carry.
     shoots_of_request: BTreeMap<String, BTreeSet<String>>,
     profiles: Kept<ProfileName, Arc<CloudProfileSpec>>,
@@ -278,65 +278,6 @@ impl Index {
         }
     }
 
-    /// A ShootAdoption is there. Only its spec, which never changes, makes us look.
-    pub(super) fn learn_adoption(&mut self, mut adoption: ShootAdoption) -> Vec<Task> {
-        adoption.metadata.managed_fields = None;
-        let name = adoption.name_any();
-        if self.adoptions.is_past(&name, &adoption.metadata, |known| &known.metadata) {
-            return Vec::new();
-        }
-        let (uid, cluster) = (adoption.uid(), cluster_of_adoption(&adoption));
-        let task = self.task_of_adoption(&name, &adoption);
-        if is_over(&adoption) {
-            self.forget_pending(&cluster, &name);
-        } else {
-            self.pending_adoptions.entry(cluster).or_default().insert(name.clone());
-        }
-        let before = self.adoptions.insert(name, Arc::new(adoption));
-        if before.is_some_and(|before| before.uid() == uid) { Vec::new() } else { vec![task] }
-    }
-
-    pub(super) fn forget_adoption(&mut self, name: &str) -> Vec<Task> {
-        let Some(gone) = self.adoptions.remove(&name.to_owned()) else { return Vec::new() };
-        let cluster = cluster_of_adoption(&gone);
-        self.forget_pending(&cluster, name);
-        vec![Task::Cluster(cluster)]
-    }
-
-    fn forget_pending(&mut self, cluster: &ClusterName, name: &str) {
-        if let Some(names) = self.pending_adoptions.get_mut(cluster) {
-            names.remove(name);
-            if names.is_empty() {
-                self.pending_adoptions.remove(cluster);
-            }
-        }
-    }
-
-    /// An adoption that has not come to its end.
-    pub(super) fn pending_adoption(&self, name: &str) -> Option<Arc<ShootAdoption>> {
-        self.adoptions.get(&name.to_owned()).filter(|adoption| !is_over(adoption)).cloned()
-    }
-
-    /// The adoptions of a Cluster that have not come to their end.
-    pub(super) fn adoptions_of(&self, cluster: &ClusterName) -> Vec<Arc<ShootAdoption>> {
-        let names = self.pending_adoptions.get(cluster).into_iter().flatten();
-        names.filter_map(|name| self.pending_adoption(name)).collect()
-    }
-
-    /// Adoptions that have not come to their end, and whose Cluster is not there.
-    pub(super) fn stray_adoptions(&self) -> Vec<Task> {
-        let stray = self.pending_adoptions.iter().filter(|(cluster, _)| self.clusters.get(cluster).is_none());
-        stray.flat_map(|(_, names)| names.iter().cloned().map(Task::Adoption)).collect()
-    }
-
-    fn task_of_adoption(&self, name: &str, adoption: &ShootAdoption) -> Task {
-        let cluster = cluster_of_adoption(adoption);
-        match self.clusters.get(&cluster) {
-            Some(_) => Task::Cluster(cluster),
-            None => Task::Adoption(name.to_owned()),
-        }
-    }
-
     pub(super) fn learn_profile(
         &mut self,
         is_namespaced: bool,
@@ -488,11 +429,6 @@ fn secret_of(cluster: &Cluster) -> Option<ClusterName> {
     let byoc = cluster.spec.byoc.as_ref()?;
     let namespace = cluster.namespace().unwrap_or_default();
     Some(ClusterName { namespace, name: byoc.kubeconfig_secret_ref.name.clone() })
-}
-
-fn cluster_of_adoption(adoption: &ShootAdoption) -> ClusterName {
-    let spec = &adoption.spec;
-    ClusterName { namespace: spec.cluster_namespace.clone(), name: spec.cluster_name.clone() }
 }
 
 fn cluster_of(shoot: &Shoot) -> Option<ClusterName> {
