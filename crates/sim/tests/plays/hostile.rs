@@ -4,6 +4,9 @@ use super::{find_nothing, finds, fine, replays};
 use allotment_operator::planted::Planted;
 use allotment_sim::stage::{Play, enumerate};
 
+/// Faults that were planted, the seed that finds each, and what is said.
+const RECORDED: [(Planted, u64, &str); 1] = [(Planted::AnyTenantForAll, 1, "has an account of tenant")];
+
 #[test]
 fn a_seed_replays_one_run_exactly() {
     replays(Play::Hostile, 6);
@@ -24,7 +27,7 @@ fn a_crash_at_a_write_gives_nothing_away() {
 
 #[test]
 fn planted_faults_are_found() {
-    for (fault, seed, says) in [(Planted::AnyTenantForAll, 1, "has an account of tenant")] {
+    for (fault, seed, says) in RECORDED {
         finds(Play::Hostile, fault, seed, says);
     }
 }
