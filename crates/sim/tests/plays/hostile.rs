@@ -5,7 +5,10 @@ use allotment_operator::planted::Planted;
 use allotment_sim::stage::{Play, enumerate};
 
 /// Faults that were planted, the seed that finds each, and what is said.
-const RECORDED: [(Planted, u64, &str); 1] = [(Planted::AnyTenantForAll, 1, "has an account of tenant")];
+const RECORDED: [(Planted, u64, &str); 2] = [
+    (Planted::AnyTenantForAll, 1, "has an account of tenant"),
+    (Planted::AdoptedByAnnotation, 3, "was given to namespace hostile"),
+];
 
 #[test]
 fn a_seed_replays_one_run_exactly() {
