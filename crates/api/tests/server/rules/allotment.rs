@@ -13,7 +13,7 @@ pub(super) fn rows() -> Vec<Row> {
     vec![Row {
         crd: ADOPTION,
         at: "spec",
-        message: "spec is immutable",
+        message: "spec is immutable; delete the ShootAdoption and create another",
         base: adoption(),
         good: json!({}),
         bad: json!({ "spec": { "shootUID": "v" } }),

@@ -9,7 +9,7 @@ fn queue(tenants: &[&str]) -> Vec<Waiting> {
     let mut seen = BTreeSet::new();
     let numbered = tenants.iter().zip(1..);
     let waiting = |(tenant, ticket): (&&str, i64)| Waiting {
-        request: RequestUid::new(format!("{tenant}{ticket}")),
+        request: RequestUid::new(format!("{tenant}-{ticket}")),
         tenant: Tenant::new(*tenant),
         ticket,
         turn: seen.insert((*tenant).to_owned()).then_some(ticket),
@@ -25,7 +25,7 @@ fn order(queue: Vec<Waiting>) -> Vec<String> {
 fn turns_go_over_tenants() {
     let queue = queue(&["a", "a", "a", "b", "c", "b"]);
     assert_eq!(order(queue.clone()), ["a1", "b4", "c5", "a2", "b6", "a3"]);
-    assert_eq!(ahead_of(&RequestUid::new("b6"), &Tenant::new("b"), queue.clone()), 4);
+    assert_eq!(ahead_of(&RequestUid::new("b-6"), &Tenant::new("b"), queue.clone()), 4);
     let newcomer = RequestUid::new("new");
     assert_eq!(ahead_of(&newcomer, &Tenant::new("d"), queue.clone()), 3, "a newcomer has a first turn too");
     assert_eq!(ahead_of(&newcomer, &Tenant::new("a"), queue), 6);
