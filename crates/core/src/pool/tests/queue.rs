@@ -24,7 +24,7 @@ fn order(queue: Vec<Waiting>) -> Vec<String> {
 #[test]
 fn turns_go_over_tenants() {
     let queue = queue(&["a", "a", "a", "b", "c", "b"]);
-    assert_eq!(order(queue.clone()), ["a1", "b4", "c5", "a2", "b6", "a3"]);
+    assert_eq!(order(queue.clone()), ["a-1", "b-4", "c-5", "a-2", "b-6", "a-3"]);
     assert_eq!(ahead_of(&RequestUid::new("b-6"), &Tenant::new("b"), queue.clone()), 4);
     let newcomer = RequestUid::new("new");
     assert_eq!(ahead_of(&newcomer, &Tenant::new("d"), queue.clone()), 3, "a newcomer has a first turn too");
@@ -36,7 +36,7 @@ fn a_tenant_that_was_served_goes_to_the_end_of_the_round() {
     let mut queue = queue(&["a", "a", "a", "b", "c"]);
     queue.remove(0);
     queue[0].turn = Some(6);
-    assert_eq!(order(queue), ["b4", "c5", "a2", "a3"]);
+    assert_eq!(order(queue), ["b-4", "c-5", "a-2", "a-3"]);
 }
 
 #[test]
