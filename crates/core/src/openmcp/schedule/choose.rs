@@ -83,17 +83,20 @@ pub fn choose<'a>(
         }
     }
     let new = new(mapping, request, &namespace);
-    let same = clusters.iter().find(|cluster| cluster.namespace == new.namespace && cluster.name == new.name);
-    match same {
-        None => Choice::Make(Box::new(new)),
+    let named = |name: &str| clusters.iter().find(|it| it.namespace == new.namespace && it.name == name);
+    let Some(same) = named(&new.name) else { return Choice::Make(Box::new(new)) };
+    if !is_like_template(config, mapping, same, &request.spec.purpose) {
+        return conflict(same);
+    }
+    if same.tenants().is_empty() {
         // It was kept for this request, or for one of the same name before it.
-        Some(same)
-            if same.tenants().is_empty()
-                && is_like_template(config, mapping, same, &request.spec.purpose) =>
-        {
-            Choice::Take(same)
-        }
-        Some(same) => conflict(same),
+        return Choice::Take(same);
+    }
+    // A request of the same name made it and went; others share it, and it is full.
+    let other = name_by_uid(mapping, request);
+    match named(&other) {
+        None if same.tenancy == Tenancy::Shared => Choice::Make(Box::new(NewCluster { name: other, ..new })),
+        _ => conflict(same),
     }
 }
 
@@ -165,21 +168,29 @@ fn is_like_template(config: &Scheduler, mapping: &Mapping, cluster: &Candidate, 
         && config.selectors.clusters.and(&mapping.selector).matches(&cluster.labels)
 }
 
+fn name_begin(mapping: &Mapping, purpose: &str) -> String {
+    mapping.template.metadata.generate_name.clone().unwrap_or_else(|| format!("{purpose}-"))
+}
+
+/// As random as the UID, and the same after a crash, so that no Cluster is made twice.
+fn name_by_uid(mapping: &Mapping, request: &ClusterRequest) -> String {
+    let uid = request.metadata.uid.as_deref().unwrap_or_default();
+    format!("{}{}", name_begin(mapping, &request.spec.purpose), hash8(&[uid]))
+}
+
 fn new(mapping: &Mapping, request: &ClusterRequest, namespace: &str) -> NewCluster {
     let TemplateMetadata { name: fixed, generate_name, namespace: home, labels, annotations } =
         &mapping.template.metadata;
     let (metadata, purpose) = (&request.metadata, &request.spec.purpose);
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     let is_shared_by_all = mapping.template.spec.tenancy == Tenancy::Shared && mapping.tenancy_count == 0;
-    let begin = generate_name.clone().unwrap_or_else(|| format!("{purpose}-"));
     let is_random = metadata.labels.as_ref().and_then(|labels| labels.get(label::RANDOMIZE_CLUSTER_NAME));
     let name = if is_random.is_some_and(|value| value == "true") {
-        // As random as the UID, and the same after a crash, so that it is not made twice.
-        format!("{begin}{}", hash8(&[&part(&metadata.uid)]))
+        name_by_uid(mapping, request)
     } else if is_shared_by_all && generate_name.is_none() {
         fixed.clone().unwrap_or_else(|| purpose.clone())
     } else {
-        format!("{begin}{}", hash8(&[namespace, &part(&metadata.name)]))
+        format!("{}{}", name_begin(mapping, purpose), hash8(&[namespace, &part(&metadata.name)]))
     };
     // Copies: what one tenant brings never reaches the next.
     let (mut labels, mut annotations) = (labels.clone(), annotations.clone());

@@ -135,6 +135,18 @@ fn o3_a_name_that_is_taken_is_never_taken_over() {
 }
 
 #[test]
+fn a_full_cluster_of_a_request_of_the_same_name_is_in_nobodys_way() {
+    let name = format!("mcp-{}", hash8(&["n", "r"]));
+    let full = [cluster(&name, Tenancy::Shared, &["1", "2", "3"])];
+    let new = made(chosen(&config("Shared", 3, "Balanced"), &request("r"), &full, 0));
+    assert_eq!(new.name, format!("mcp-{}", hash8(&["u-r"])));
+    // Once that name is taken as well, it is waited for room.
+    let both = [full[0].clone(), cluster(&new.name, Tenancy::Shared, &["4", "5", "6"])];
+    let choice = chosen(&config("Shared", 3, "Balanced"), &request("r"), &both, 0);
+    assert!(matches!(choice, Choice::Refuse { reason: Reason::ClusterConflict, .. }), "{choice:?}");
+}
+
+#[test]
 fn an_unknown_purpose_is_told_with_what_is_known() {
     let mut request = request("r");
     request.spec.purpose = "other".to_owned();
