@@ -157,7 +157,7 @@ impl Inner {
             let old = scene.request.status.iter().flat_map(|status| &status.tokens);
             let old = old.filter(|token| token.state == TokenState::Published);
             let old: Vec<String> = old.map(|token| token.secret.clone()).collect();
-            inside::delete_tokens(&reached, &old).await?;
+            inside::delete_tokens(&reached, grant, &old).await?;
         }
         let (token, end) = inside::token(&reached, grant, secret, seconds, self.clock.now()).await?;
         let cluster = scene.cluster.as_ref().map(|cluster| cluster.name_any()).unwrap_or_default();
@@ -203,17 +203,14 @@ impl Inner {
         is_urgent: bool,
     ) -> Result<bool, TargetTrouble> {
         let reached = self.reach(scene).await?;
-        // The names are from the status, which may be forged: those of other grants stay.
         let (grant, _) = Grant::of(&scene.request);
-        let mut secrets = secrets.to_vec();
-        secrets.retain(|secret| grant.is_token_secret(secret));
         if !is_urgent {
-            inside::delete_tokens(&reached, &secrets).await?;
+            inside::delete_tokens(&reached, &grant, secrets).await?;
             return Ok(true);
         }
-        let taken = Taken::Tokens(secrets.clone());
+        let taken = Taken::Tokens(secrets.to_vec());
         if self.taken(scene).as_ref() != Some(&taken) {
-            inside::delete_tokens(&reached, &secrets).await?;
+            inside::delete_tokens(&reached, &grant, secrets).await?;
             self.ended().insert(scene.name.clone(), Ended::now(taken, scene.leaked.take()));
         }
         self.is_refused(scene, &reached).await

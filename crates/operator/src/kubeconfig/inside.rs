@@ -125,10 +125,14 @@ async fn tokens_of(reached: &Reached, grant: &Grant) -> Result<Vec<String>, Targ
     Ok(tokens.iter().map(ResourceExt::name_any).collect())
 }
 
-/// Deletes the Secrets of tokens.
-pub(super) async fn delete_tokens(reached: &Reached, secrets: &[String]) -> Result<(), TargetTrouble> {
+/// Deletes the Secrets of tokens. Their names may come from a forged status: those of other grants stay.
+pub(super) async fn delete_tokens(
+    reached: &Reached,
+    grant: &Grant,
+    secrets: &[String],
+) -> Result<(), TargetTrouble> {
     let api: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
-    for secret in secrets {
+    for secret in secrets.iter().filter(|secret| grant.is_token_secret(secret)) {
         let what = || format!("delete Secret {NAMESPACE}/{secret} in {}", reached.key);
         gone(reached.call(what, api.delete(secret, &DeleteParams::default())).await)?;
     }
@@ -137,7 +141,7 @@ pub(super) async fn delete_tokens(reached: &Reached, secrets: &[String]) -> Resu
 
 /// Takes everything of a grant out of the cluster: the tokens first.
 pub(super) async fn withdraw(reached: &Reached, grant: &Grant) -> Result<(), TargetTrouble> {
-    delete_tokens(reached, &tokens_of(reached, grant).await?).await?;
+    delete_tokens(reached, grant, &tokens_of(reached, grant).await?).await?;
     for (kind, there) in found(reached, grant).await? {
         delete(reached, kind, &there).await?;
     }

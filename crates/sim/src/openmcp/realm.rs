@@ -147,12 +147,13 @@ pub(crate) fn set_up(world: &World) -> Result<(), SimError> {
         if code < 300 { Ok(()) } else { Err(SimError::SetUp { what, code, body: answer.to_string() }) }
     };
     for platform in realm.platforms() {
-        // The first platform is the control plane of every play, which has the locks already.
-        let is_missing = |crd: &Value| platform > 0 || crd["spec"]["names"]["plural"] != "accesslocks";
-        let crds = openmcp::crds().into_iter().chain(allotment::crds()).map(|crd| json!(crd));
-        for crd in crds.filter(is_missing) {
-            let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-            must(Place::Platform(platform), path, &crd)?;
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        for crd in openmcp::crds() {
+            must(Place::Platform(platform), path, &json!(crd))?;
+        }
+        for crd in allotment::crds() {
+            // The first platform is the control plane of every play, which may have some of them already.
+            Place::Platform(platform).ask(world, Method::POST, path, Some(&json!(crd)));
         }
         if world.options.hostile > 0 {
             let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": HOSTILE } });
