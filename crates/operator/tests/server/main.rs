@@ -127,5 +127,6 @@ fn main() -> ExitCode {
         case!(ledgers::a_killed_operator_is_resumed),
         case!(ledgers::two_leaders_at_once_claim_once),
         case!(isolation::a_hostile_tenant_is_refused_with_a_sentence),
+        case!(isolation::a_label_of_the_namespace_says_which_tenant_it_has),
     ])
 }

@@ -33,6 +33,16 @@ fn protected(cluster: &mut Value) {
 impl Play {
     /// Waits until a Cluster says that it is protected, and looks whether everything is there. Returns its UID, and its Shoot.
     async fn is_kept(&self, name: &str, status: &ClusterStatus) -> Result<(String, Shoot), Fault> {
+        self.is_kept_among(name, status, 1).await
+    }
+
+    /// The same, in an account with this many Clusters.
+    async fn is_kept_among(
+        &self,
+        name: &str,
+        status: &ClusterStatus,
+        clusters: usize,
+    ) -> Result<(String, Shoot), Fault> {
         let message = self.because(name, "DeletionProtected").await?;
         self.idle().await?;
         let cluster = self.clusters().get(name).await?;
@@ -45,7 +55,7 @@ impl Play {
         for (key, value) in ways {
             assert!(message.contains(&format!("{key}={value}")), "{message}");
         }
-        assert_eq!(self.assigned("a").await?, 1);
+        assert_eq!(self.assigned("a").await?, clusters);
         Ok((uid, shoot))
     }
 }
@@ -129,13 +139,23 @@ pub async fn a_released_shoot_keeps_its_account_and_is_adopted(landscape: Landsc
 
 pub async fn a_deleted_namespace_takes_no_protected_shoot(landscape: Landscape) -> Outcome {
     let play = Play::new(&landscape, 1).await?;
-    play.create("one", protected).await?;
-    let status = play.ready("one").await?;
+    let mut kept = Vec::new();
+    for name in ["confirmed", "released"] {
+        play.create(name, protected).await?;
+        kept.push(play.ready(name).await?);
+    }
     let plot = &play.stage.plot;
     let namespaces: Api<Namespace> = Api::all(plot.landscape.control_plane.clone());
     namespaces.delete(&plot.namespace, &DeleteParams::default()).await?;
-    let (_, shoot) = play.is_kept("one", &status).await?;
-    play.annotate("one", annotation::RELEASE_SHOOT, &shoot.uid().unwrap()).await?;
+    for (name, status) in ["confirmed", "released"].into_iter().zip(&kept) {
+        play.is_kept_among(name, status, 2).await?;
+    }
+    let uid = play.clusters().get("confirmed").await?.uid().unwrap();
+    play.annotate("confirmed", annotation::CONFIRM_DELETION, &uid).await?;
+    play.gone("confirmed").await?;
+    assert!(plot.shoots().get_opt(kept[0].shoot_name.as_deref().unwrap()).await?.is_none());
+    let (_, shoot) = play.is_kept_among("released", &kept[1], 1).await?;
+    play.annotate("released", annotation::RELEASE_SHOOT, &shoot.uid().unwrap()).await?;
     until("the namespace is gone", async || match namespaces.get_opt(&plot.namespace).await {
         Ok(None) => Ok(()),
         other => Err(format!("{:?}", other.map(|it| it.and_then(|it| it.status)))),

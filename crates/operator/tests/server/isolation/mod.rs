@@ -4,11 +4,14 @@
 
 mod confined;
 mod history;
+mod labelled;
 mod operators;
 mod policies;
 mod restart;
 mod table;
 mod world;
+
+pub use labelled::a_label_of_the_namespace_says_which_tenant_it_has;
 
 use super::stage::{Fault, until};
 use allotment_testing::{Landscape, Outcome};
@@ -29,7 +32,7 @@ const FEWEST: usize = 60;
 pub async fn a_hostile_tenant_is_refused_with_a_sentence(landscape: Landscape) -> Outcome {
     let mut world = World::new(&landscape).await?;
     let done = both_rounds(&mut world).await;
-    world.clear_away().await?;
+    policies::clear_away(&world.plot).await?;
     done
 }
 

@@ -1,11 +1,12 @@
 //! The three operators, over all namespaces of the world.
 
-use super::{super::stage::RULES, Done, world::tenancy};
+use super::{super::stage::RULES, Done};
 use allotment_api::kyma::BindingKind;
 use allotment_core::{
     cluster::Clusters,
     pool::{LabelKeys, MultiAccount},
     rules::{self, RuleSet},
+    tenancy::Tenancy,
 };
 use allotment_operator::{
     cluster, kubeconfig,
@@ -33,9 +34,9 @@ impl Drop for Operators {
     }
 }
 
-pub fn operators(plot: &Plot, ledger: &Ledger, admin: &Client) -> Done<Operators> {
+pub fn operators(plot: &Plot, ledger: &Ledger, admin: &Client, tenancy: Tenancy) -> Done<Operators> {
     let (garden, clock, metrics) = (plot.landscape.garden.clone(), Clock::system(), Metrics::new());
-    let tenancy = Arc::new(tenancy(plot));
+    let tenancy = Arc::new(tenancy);
     let targets = targets(plot, admin, &clock, &metrics);
     let subscription = subscription::Operator::new(subscription::Parts {
         control_plane: admin.clone(),

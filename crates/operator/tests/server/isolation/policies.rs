@@ -8,8 +8,9 @@ use super::{
 };
 use allotment_core::{
     admission::{Release, parameters},
-    tenancy::Mode,
+    tenancy::{Mode, Tenancy},
 };
+use allotment_testing::Plot;
 use http::Request;
 use kube::{
     Api, Client, ResourceExt,
@@ -21,27 +22,8 @@ use serde_json::{Value, json};
 impl World {
     /// Installs the policies, and waits until each of them is in force.
     pub async fn install_policies(&self) -> Done<()> {
-        let name = self.release();
-        let release = Release { name: &name, namespace: &self.plot.namespace };
-        let tenancy = self.tenancy();
-        let parameter = release.parameter(parameters("allotment", &tenancy, false));
-        let mut objects = vec![json!(parameter)];
-        objects.extend(release.policies(Mode::Enforced)?);
-        for object in &mut objects {
-            if object["kind"] == "ValidatingAdmissionPolicyBinding" {
-                let ours = json!({
-                    "key": "kubernetes.io/metadata.name", "operator": "In", "values": self.namespaces(),
-                });
-                object["spec"]["matchResources"] =
-                    json!({ "namespaceSelector": { "matchExpressions": [ours] } });
-            }
-            self.apply(object).await?;
-        }
+        install(&self.plot, &self.tenancy(), &self.namespaces()).await?;
         self.are_in_force().await
-    }
-
-    pub fn release(&self) -> String {
-        format!("{}.isolation", self.plot.namespace)
     }
 
     /// A server learns of policies by watching. Probes are dry runs.
@@ -82,33 +64,52 @@ impl World {
         }
         Ok(())
     }
+}
 
-    pub async fn apply(&self, object: &Value) -> Done<()> {
-        let (api, name) = dynamic(&self.plot.landscape.control_plane, object);
-        api.patch(&name, &PatchParams::apply("isolation-test").force(), &Patch::Apply(object)).await?;
-        Ok(())
+/// Installs the policies for some namespaces: API servers are shared with other tests.
+pub async fn install(plot: &Plot, tenancy: &Tenancy, namespaces: &[String]) -> Done<()> {
+    let name = format!("{}.isolation", plot.namespace);
+    let release = Release { name: &name, namespace: &plot.namespace };
+    let parameter = release.parameter(parameters("allotment", tenancy, false));
+    let mut objects = vec![json!(parameter)];
+    objects.extend(release.policies(Mode::Enforced)?);
+    for object in &mut objects {
+        if object["kind"] == "ValidatingAdmissionPolicyBinding" {
+            let ours =
+                json!({ "key": "kubernetes.io/metadata.name", "operator": "In", "values": namespaces });
+            object["spec"]["matchResources"] = json!({ "namespaceSelector": { "matchExpressions": [ours] } });
+        }
+        apply(plot, object).await?;
     }
+    Ok(())
+}
 
-    /// What is in no namespace would stay for good.
-    pub async fn clear_away(&self) -> Done<()> {
-        let client = &self.plot.landscape.control_plane;
-        let prefix = format!("{}.", self.plot.namespace);
-        let kinds = [
-            ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-            ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-            ("rbac.authorization.k8s.io", "ClusterRole"),
-        ];
-        for (group, kind) in kinds {
-            let resource = resource(group, "v1", kind);
-            let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-            for object in api.list_metadata(&Default::default()).await? {
-                if object.name_any().starts_with(&prefix) {
-                    api.delete(&object.name_any(), &DeleteParams::default()).await?;
-                }
+pub async fn apply(plot: &Plot, object: &Value) -> Done<()> {
+    let (api, name) = dynamic(&plot.landscape.control_plane, object);
+    api.patch(&name, &PatchParams::apply("isolation-test").force(), &Patch::Apply(object)).await?;
+    Ok(())
+}
+
+/// What is in no namespace would stay for good.
+pub async fn clear_away(plot: &Plot) -> Done<()> {
+    let client = &plot.landscape.control_plane;
+    let prefix = format!("{}.", plot.namespace);
+    let kinds = [
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        ("rbac.authorization.k8s.io", "ClusterRole"),
+    ];
+    for (group, kind) in kinds {
+        let resource = resource(group, "v1", kind);
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        for object in api.list_metadata(&Default::default()).await? {
+            if object.name_any().starts_with(&prefix) {
+                api.delete(&object.name_any(), &DeleteParams::default()).await?;
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn resource(group: &str, version: &str, kind: &str) -> ApiResource {

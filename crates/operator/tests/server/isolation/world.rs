@@ -7,6 +7,7 @@ use super::super::{
 use super::{
     Done, confined,
     operators::{Operators, operators},
+    policies::apply,
     table::{Facts, Known, Who},
 };
 use allotment_api::{
@@ -54,18 +55,18 @@ impl World {
         }
         plot.add_account("s", Provider::Aws, json!({ "hyperscalerType": "aws", "shared": "true" })).await?;
         let admin = confined::administrator(landscape, namespaces(&plot).into_iter().collect()).await?;
-        let operators = operators(&plot, &ledger, &admin)?;
+        let operators = operators(&plot, &ledger, &admin, tenancy(&plot))?;
         let nobody = landscape.control_plane.clone();
         let mut world = Self { plot, ledger, tenant: nobody.clone(), wide: nobody, admin, operators };
         world.settle().await?;
-        world.tenant = world.user("tenant").await?;
-        world.wide = world.user("wide").await?;
+        world.tenant = user(landscape, &world.hostile(), "tenant").await?;
+        world.wide = user(landscape, &world.hostile(), "wide").await?;
         Ok(world)
     }
 
     /// Ends the operators as a crash would, and starts others.
     pub fn restart(&mut self) -> Done<()> {
-        self.operators = operators(&self.plot, &self.ledger, &self.admin)?;
+        self.operators = operators(&self.plot, &self.ledger, &self.admin, self.tenancy())?;
         Ok(())
     }
 
@@ -79,13 +80,12 @@ impl World {
     /// Makes the namespaces, and what everybody has by right.
     async fn settle(&self) -> Done<()> {
         for namespace in [self.hostile(), self.victim(), self.platform()] {
-            self.apply(
-                &json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } }),
-            )
-            .await?;
+            let object =
+                json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+            apply(&self.plot, &object).await?;
         }
         for role in self.roles() {
-            self.apply(&role).await?;
+            apply(&self.plot, &role).await?;
         }
         let issuer =
             json!({ "clientID": "c", "issuerURL": "https://issuer.example.com", "usernameClaim": "sub" });
@@ -161,20 +161,6 @@ impl World {
             ]
         };
         of("tenant", edit).into_iter().chain(of("wide", wide)).collect()
-    }
-
-    /// A client with the token of a ServiceAccount in the hostile namespace.
-    async fn user(&self, name: &str) -> Done<Client> {
-        let landscape = &self.plot.landscape;
-        let accounts: Api<ServiceAccount> = Api::namespaced(landscape.control_plane.clone(), &self.hostile());
-        let asked = serde_json::from_value(json!({ "metadata": {}, "spec": { "audiences": [] } }))?;
-        let answer = accounts.create_token_request(name, &PostParams::default(), &asked).await?;
-        let token = answer.status.and_then(|status| status.token).ok_or("there is no token")?;
-        let mut kubeconfig = Kubeconfig::read_from(&landscape.control_plane_kubeconfig)?;
-        for user in &mut kubeconfig.auth_infos {
-            user.auth_info = Some(AuthInfo { token: Some(token.clone().into()), ..AuthInfo::default() });
-        }
-        Ok(client(kubeconfig).await?)
     }
 
     pub fn client(&self, who: Who) -> &Client {
@@ -347,6 +333,19 @@ impl World {
         let status = self.clusters(namespace).get(name).await?.status.unwrap_or_default();
         Ok(self.plot.kubeconfig(&status.shoot_name.unwrap_or_default(), KubeconfigAccess::Admin).await?)
     }
+}
+
+/// A client with the token of a ServiceAccount.
+pub async fn user(landscape: &Landscape, namespace: &str, name: &str) -> Done<Client> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(landscape.control_plane.clone(), namespace);
+    let asked = serde_json::from_value(json!({ "metadata": {}, "spec": { "audiences": [] } }))?;
+    let answer = accounts.create_token_request(name, &PostParams::default(), &asked).await?;
+    let token = answer.status.and_then(|status| status.token).ok_or("there is no token")?;
+    let mut kubeconfig = Kubeconfig::read_from(&landscape.control_plane_kubeconfig)?;
+    for user in &mut kubeconfig.auth_infos {
+        user.auth_info = Some(AuthInfo { token: Some(token.clone().into()), ..AuthInfo::default() });
+    }
+    Ok(client(kubeconfig).await?)
 }
 
 fn server(kubeconfig: &Kubeconfig) -> Option<String> {
