@@ -8,6 +8,7 @@
 //! | [`cluster`] | what Shoot a Cluster becomes, and what is done next about it |
 //! | [`condition`] | when a condition changes, and when its transition time does |
 //! | [`label`] | what can be the value of a label |
+//! | [`marks`] | which finalizers and ownerReferences are not ours |
 //! | [`openmcp`] | the ClusterProvider contract: profiles, responsibility, scheduling |
 //! | [`pool`] | which account a request gets, and what becomes of accounts |
 //! | [`quotas`] | how much one namespace, and one tenant, may ask for |
@@ -22,6 +23,7 @@ pub mod cluster;
 pub mod condition;
 mod glob;
 pub mod label;
+pub mod marks;
 pub mod openmcp;
 pub mod pool;
 pub mod quotas;

@@ -9,6 +9,7 @@
 //! | [`ledger`] | who occupies which account, and everything that ever happened |
 //! | `locks` | AccessLocks, kept by every operator that grants access |
 //! | [`runtime`] | time, a queue of work, caches that follow a server, calls with a deadline, leadership |
+//! | [`stray`] | objects of the platform's kinds where they do nothing |
 //! | [`subscription`] | SubscriptionRequests and the pool of accounts |
 //! | [`metrics`] | what is counted |
 //! | [`openmcp`] | the openMCP ClusterProvider for Gardener |
@@ -30,6 +31,7 @@ pub mod planted;
 pub mod process;
 pub mod runtime;
 pub mod server;
+pub mod stray;
 pub mod subscription;
 pub mod survey;
 pub mod target;

@@ -19,6 +19,7 @@ use allotment_core::{
         flow::{cluster_namespaces, is_refused},
         lock::Subject,
     },
+    marks,
     quotas::{Caps, Exceeded},
     tenancy::{self, Claim},
 };
@@ -68,6 +69,9 @@ pub(super) struct Known {
     pub(super) has_kubeconfig: bool,
 }
 
+/// As many requests with marks are remembered until they are told about.
+const MOST_MARKED: usize = 1000;
+
 /// What is known.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -78,6 +82,8 @@ pub(super) struct Index {
     locks: LockStore,
     /// Requests by the name of their Cluster, whatever its namespace.
     asking: BTreeMap<String, BTreeSet<RequestName>>,
+    /// Requests with ownerReferences in our name, to be told so: the garbage collector may take them before anybody reads a status.
+    marked: BTreeMap<RequestName, Arc<KubeconfigRequest>>,
     /// Requests, counted for caps.
     pub(super) census: Census<RequestName>,
 }
@@ -141,9 +147,18 @@ impl Index {
         let kubeconfig = request.status.as_mut().and_then(|status| status.kubeconfig.take());
         self.asking.entry(request.spec.cluster.clone()).or_default().insert(name.clone());
         let admitted = self.census.set(&name, Some(counted(&request)));
-        let known = Known { request: Arc::new(request), has_kubeconfig: kubeconfig.is_some() };
+        let request = Arc::new(request);
+        if self.marked.len() < MOST_MARKED && marks::of_access(&request).is_some() {
+            self.marked.insert(name.clone(), request.clone());
+        }
+        let known = Known { request, has_kubeconfig: kubeconfig.is_some() };
         self.requests.insert(name.clone(), known);
         std::iter::once(name).chain(admitted).collect()
+    }
+
+    /// A request whose marks nobody was told about yet.
+    pub(super) fn take_marked(&mut self, name: &RequestName) -> Option<Arc<KubeconfigRequest>> {
+        self.marked.remove(name)
     }
 
     pub(super) fn forget_request(&mut self, name: &RequestName) -> Vec<RequestName> {

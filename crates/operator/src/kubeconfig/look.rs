@@ -18,8 +18,9 @@ use allotment_api::{
 use allotment_core::{
     access::{
         self, Access,
-        flow::{Decision, Hitch, View, decide, refuse},
+        flow::{Decision, Hitch, View, decide, has_foreign_tokens, refuse},
     },
+    marks::{self, MARKS_IGNORED},
     tenancy::{self, Claim, NamespaceRole},
 };
 use kube::ResourceExt;
@@ -33,6 +34,9 @@ use tokio::time::Instant;
 
 /// The longest way through a look has nine steps.
 const STEPS: usize = 20;
+
+const FOREIGN_TOKENS: &str = "the status named tokens that this request never had; the status is what the operator reports, only the \
+     operator writes it";
 
 /// What is known of a request and its cluster.
 pub(super) struct Scene {
@@ -138,12 +142,19 @@ fn is_restored(request: &KubeconfigRequest) -> bool {
 
 impl Inner {
     pub(super) async fn look_at_request(&self, name: &RequestName) -> Result<Outcome, Trouble> {
+        let marked = self.index().take_marked(name);
+        if let Some((request, told)) = marked.and_then(|it| marks::of_access(&it).map(|told| (it, told))) {
+            self.recorder.warn_once(&*request, MARKS_IGNORED, &told.message).await;
+        }
         let role = self.roles.role_now(&name.namespace).await?;
         let Some(mut scene) = self.gather(name, role) else {
             self.looks.forget(name);
             self.ended().remove(name);
             return Ok(Outcome::Done);
         };
+        if has_foreign_tokens(&scene.request) {
+            self.recorder.warn_once(&*scene.request, "StatusCorrected", FOREIGN_TOKENS).await;
+        }
         let exceeded = self.exceeded(name);
         for _ in 0..STEPS {
             let mut decision = decide(&scene.view(self));

@@ -12,6 +12,7 @@ use crate::{
     metrics::Metrics,
     runtime::{clock::Clock, events::Recorder},
     server::{self, Health},
+    stray::tell_strays,
     target::Guard,
 };
 use allotment_core::{rules::Finding, tenancy::Mode};
@@ -127,6 +128,8 @@ pub fn read(path: &Path) -> Result<(String, Settled), StartError> {
 /// A process that is ready to run.
 pub struct Process {
     operators: Operators,
+    control_plane: Client,
+    recorder: Recorder,
     listener: TcpListener,
     health: Health,
     reload: Reload,
@@ -163,7 +166,7 @@ impl Process {
             metrics: metrics.clone(),
             per_object: config.server.per_object_metrics,
             access: config.metrics.clone(),
-            control_plane,
+            control_plane: control_plane.clone(),
         };
         let reload = Reload {
             path,
@@ -173,12 +176,12 @@ impl Process {
             garden,
             guard,
             metrics,
-            recorder,
+            recorder: recorder.clone(),
             about,
             rejected,
             tenancy,
         };
-        Ok(Self { operators, listener, health, reload })
+        Ok(Self { operators, control_plane, recorder, listener, health, reload })
     }
 
     /// Where health and metrics are.
@@ -193,9 +196,11 @@ impl Process {
 
     /// Runs until told to stop; the Leases are given up then.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
-        let Self { operators, listener, health, reload } = self;
+        let Self { operators, control_plane, recorder, listener, health, reload } = self;
+        let own_namespace = own_namespace();
         tokio::select! {
             () = operators.run_until(stop) => (),
+            () = Box::pin(tell_strays(&control_plane, &own_namespace, &recorder)) => (),
             () = Box::pin(reload.follow()) => (),
             result = server::serve(listener, health) => {
                 // Whoever watches over us has to notice, and starts us anew.

@@ -44,13 +44,31 @@ impl Recorder {
         self.say_about(object.object_ref(&()), tone, reason, note).await;
     }
 
+    /// Writes a warning about an object, once while the server keeps it: who provokes it again and again has it written once.
+    pub async fn warn_once<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &str, note: &str) {
+        let about = object.object_ref(&());
+        let mut hasher = DefaultHasher::new();
+        (&about.uid, reason).hash(&mut hasher);
+        let name = name(&about, &hasher);
+        self.write(about, name, Tone::Warning, reason, note).await;
+    }
+
     /// Writes one about what a reference points at.
     pub async fn say_about(&self, reference: ObjectReference, tone: Tone, reason: &str, note: &str) {
+        let mut hasher = DefaultHasher::new();
+        // The same at the same moment has the same name: a repeated write is refused, not doubled.
+        let now = self.clock.now().as_nanosecond();
+        (&reference.uid, reason, note, now, &self.instance).hash(&mut hasher);
+        let name = name(&reference, &hasher);
+        self.write(reference, name, tone, reason, note).await;
+    }
+
+    async fn write(&self, reference: ObjectReference, name: String, tone: Tone, reason: &str, note: &str) {
         let now = self.clock.now();
         let namespace = reference.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let event = Event {
             metadata: ObjectMeta {
-                name: Some(self.name(&reference, reason, note, now.as_nanosecond())),
+                name: Some(name),
                 namespace: Some(namespace.clone()),
                 ..ObjectMeta::default()
             },
@@ -73,14 +91,11 @@ impl Recorder {
             tracing::debug!(%error, "an Event is lost");
         }
     }
+}
 
-    /// The same at the same moment has the same name: a repeated write is refused, not doubled.
-    fn name(&self, about: &ObjectReference, reason: &str, note: &str, now: i128) -> String {
-        let mut hasher = DefaultHasher::new();
-        (&about.uid, reason, note, now, &self.instance).hash(&mut hasher);
-        let name: String = about.name.as_deref().unwrap_or_default().chars().take(200).collect();
-        format!("{name}.{:016x}", hasher.finish())
-    }
+fn name(about: &ObjectReference, hasher: &DefaultHasher) -> String {
+    let name: String = about.name.as_deref().unwrap_or_default().chars().take(200).collect();
+    format!("{name}.{:016x}", hasher.finish())
 }
 
 fn shortened(note: &str) -> String {

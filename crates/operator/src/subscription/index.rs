@@ -91,6 +91,9 @@ pub struct Index {
     pub(super) census: Census<RequestName>,
     /// Claimed a moment ago: the watch has not shown the label yet. Saves the ledger from being asked in vain.
     pub(super) taken: BTreeSet<AccountName>,
+    /// Requests with finalizers or ownerReferences in our name, to be told so: the garbage collector may take them before anybody reads
+    /// a status.
+    pub(super) marked: BTreeMap<RequestName, Arc<SubscriptionRequest>>,
 }
 
 impl Index {
@@ -115,7 +118,13 @@ impl Index {
             held: BTreeMap::new(),
             census: Census::default(),
             taken: BTreeSet::new(),
+            marked: BTreeMap::new(),
         }
+    }
+
+    /// A request whose marks nobody was told about yet.
+    pub(super) fn take_marked(&mut self, name: &RequestName) -> Option<Arc<SubscriptionRequest>> {
+        self.marked.remove(name)
     }
 
     /// An entry.

@@ -15,12 +15,18 @@ use allotment_api::{
     kyma::{BindingKind, SubscriptionPhase, SubscriptionRequest},
     names::{annotation, label},
 };
-use allotment_core::pool::{AccountName, Entry, RequestUid, tenant_of};
+use allotment_core::{
+    marks,
+    pool::{AccountName, Entry, RequestUid, tenant_of},
+};
 use kube::{ResourceExt, api::ObjectMeta};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
+
+/// As many requests with marks are remembered until they are told about.
+const MOST_MARKED: usize = 1000;
 
 /// Error codes of Gardener that say that credentials do not work.
 const REFUSED_CODES: [&str; 2] = ["ERR_INFRA_UNAUTHENTICATED", "ERR_INFRA_UNAUTHORIZED"];
@@ -178,7 +184,11 @@ impl Index {
         }
         self.request_names.insert(RequestUid::new(request.uid().unwrap_or_default()), name.clone());
         let admitted = self.census.set(&name, counted(&request));
-        let before = self.requests.insert(name.clone(), Arc::new(request));
+        let request = Arc::new(request);
+        if self.marked.len() < MOST_MARKED && marks::of_subscription(&request).is_some() {
+            self.marked.insert(name.clone(), request.clone());
+        }
+        let before = self.requests.insert(name.clone(), request);
         let replaced = self.forget_uid_of(before, &name).map(Task::Orphan);
         let requests = std::iter::once(name).chain(admitted).map(Task::Request);
         requests.chain(replaced).collect()

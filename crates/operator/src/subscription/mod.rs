@@ -6,12 +6,14 @@
 //! | `run` | from start to stop |
 //! | `term` | what a new leader does before it hands anything out |
 //! | `request`, `release` | one look at a request |
+//! | `forged` | a status that somebody else wrote |
 //! | `account` | one look at an account |
 //! | `waiting` | who stands in which queue, and who is woken when |
 //! | `write` | every call to an API server |
 //! | `gauges` | what a scrape gets |
 
 mod account;
+mod forged;
 mod gauges;
 mod index;
 mod learn;

@@ -82,6 +82,7 @@ impl Inner {
         if self.index().request_of(uid).is_some() {
             return Ok(Outcome::Done);
         }
+        self.assigned().remove(uid);
         let Some(assignment) = self.ledger.assignment(uid).await? else {
             return self.leave_queue(term, uid).await;
         };
@@ -144,7 +145,7 @@ impl Inner {
     }
 
     /// A Shoot of this request, read live: a cache may not have seen it yet.
-    async fn shoot_of(&self, uid: &RequestUid) -> Result<Option<String>, Trouble> {
+    pub(super) async fn shoot_of(&self, uid: &RequestUid) -> Result<Option<String>, Trouble> {
         let api: Api<Shoot> = Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
         let params = ListParams::default().labels(&format!("{}={uid}", label::SUBSCRIPTION_REQUEST)).limit(1);
         let found = call(|| format!("look for the Shoot of request {uid}"), api.list_metadata(&params)).await;

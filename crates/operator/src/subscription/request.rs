@@ -2,6 +2,7 @@
 
 use super::{
     RequestName, Task, Trouble,
+    forged::Bound,
     learn::census_entry,
     run::Inner,
     term::{Term, cluster_of, key_of},
@@ -16,10 +17,9 @@ use allotment_api::{
     names::{finalizer, tenant},
 };
 use allotment_core::{
-    condition,
     pool::{AccountName, Answer, Denial, EXACT_POSITIONS, Holding, Lack, Progress, Wanted, wanted},
     quotas::{Counted, Exceeded, QUOTA_EXCEEDED},
-    tenancy::{self, Claim, Judged, NamespaceRole, TENANT_ALLOWED},
+    tenancy::{self, Claim, Judged, NamespaceRole},
 };
 use kube::ResourceExt;
 use std::{collections::BTreeMap, sync::Arc};
@@ -32,6 +32,7 @@ pub(super) type Judgement = Result<Judged, Denial>;
 
 impl Inner {
     pub(super) async fn look_at_request(&self, term: Term, name: &RequestName) -> Result<Outcome, Trouble> {
+        self.tell_marks(name).await;
         let Some(request) = self.index().request(name) else { return Ok(Outcome::Done) };
         let uid = key_of(&request).uid;
         let woken = self.take_wake(&uid);
@@ -52,13 +53,23 @@ impl Inner {
             return self.release(term, &request).await;
         }
         let (uid, judgement) = (key_of(&request).uid, self.judge(&request).await?);
+        let wanted = judgement.clone().and_then(|_| wanted(&request.spec, &self.policy().rules));
         // What is bound stays bound, whatever becomes of the rules and of the namespace's tenants.
         if is_bound(&request) && !self.is_queued(&uid) {
-            self.report_tenant(&request, &judgement).await?;
-            return Ok(Outcome::Done);
+            match self.examine(&request).await? {
+                Bound::Truly => {
+                    self.report_tenant(&request, &judgement).await?;
+                    return Ok(Outcome::Done);
+                }
+                // The ledger answers with the account that it gave.
+                Bound::Elsewhere if wanted.is_ok() => self.tell_elsewhere(&request).await,
+                bound => {
+                    self.correct(&request, &bound).await?;
+                    return Ok(Outcome::Again);
+                }
+            }
         }
         let request = self.with_finalizer(request).await?;
-        let wanted = judgement.clone().and_then(|_| wanted(&request.spec, &self.policy().rules));
         let wanted = match wanted {
             Ok(wanted) => wanted,
             Err(denial) => return self.deny(term, &request, denial, "PolicyDenied", &judgement).await,
@@ -98,9 +109,7 @@ impl Inner {
         judgement: &Judgement,
     ) -> Result<(), Trouble> {
         let mut status = request.status.clone().unwrap_or_default();
-        let (generation, now) = (request.metadata.generation, self.clock.now());
-        let verdict = tenancy::verdict(judgement);
-        condition::set_or_remove(&mut status.conditions, TENANT_ALLOWED, verdict, generation, now);
+        self.report(request, judgement, &mut status);
         if self.write_status(request, &status).await?
             && let Err(denial) = judgement
         {
@@ -185,6 +194,7 @@ impl Inner {
         if !reserved.confirmed && !self.confirm(term, &account, &wanted).await? {
             return Ok(Outcome::Again);
         }
+        self.assigned().insert(uid, account.clone());
         let progress = self.bound(&account, wanted).await?;
         if self.publish_judged(request, &progress, judgement).await? {
             let latency = self.clock.now().duration_since(started);

@@ -26,7 +26,7 @@ use allotment_api::{
     kyma::{BindingKind, SubscriptionRequest},
 };
 use allotment_core::{
-    pool::{AccountName, Epoch, LabelKeys, MultiAccount, tenant_of, wanted},
+    pool::{AccountName, Epoch, LabelKeys, MultiAccount, RequestUid, tenant_of, wanted},
     quotas::Fairness,
     rules::RuleSet,
     tenancy::Tenancy,
@@ -123,6 +123,8 @@ pub(super) struct Inner {
     pub(super) garden_recorder: Recorder,
     /// Accounts that a person has to look at, and why.
     pub(super) shown: Mutex<BTreeMap<AccountName, String>>,
+    /// Requests that have an account by the ledger.
+    pub(super) assigned: Mutex<BTreeMap<RequestUid, AccountName>>,
     pub(super) cache: Cache<Index>,
     pub(super) shoots_at: Position,
     queue: Queue<Task>,
@@ -148,6 +150,7 @@ impl Operator {
             recorder: recorder(&control_plane),
             garden_recorder: recorder(&garden),
             shown: Mutex::new(BTreeMap::new()),
+            assigned: Mutex::default(),
             cache: Cache::new(Index::new(settings.binding_kind, settings.labels.clone())),
             leadership: Leadership::new(CONTROLLER, Some(candidate), metrics.clone()),
             control_plane,

@@ -139,6 +139,8 @@ impl Inner {
             .map(|assignment| assignment.request.uid.clone())
             .collect();
         let proven: Vec<Assignment> = self.proven_assignments(&assigned);
+        let accounts = rows.values().flat_map(|row| &row.assignments);
+        *self.assigned() = accounts.map(|it| (it.request.uid.clone(), it.account.clone())).collect();
         for assignment in proven {
             if !self.may_heal(&assignment).await? {
                 tracing::warn!(

@@ -10,6 +10,7 @@ use allotment_api::{
 };
 use allotment_core::{
     condition,
+    marks::{self, MARKS_IGNORED},
     pool::{AccountName, Progress, Tenant},
     tenancy::{self, TENANT_ALLOWED},
 };
@@ -43,14 +44,23 @@ impl Inner {
     ) -> Result<bool, Trouble> {
         let (generation, now) = (request.metadata.generation, self.clock.now());
         let mut status = progress.status(request.status.as_ref(), generation, now);
-        condition::set_or_remove(
-            &mut status.conditions,
-            TENANT_ALLOWED,
-            tenancy::verdict(judgement),
-            generation,
-            now,
-        );
+        self.report(request, judgement, &mut status);
         self.write_status(request, &status).await
+    }
+
+    /// Puts into a status what is reported whatever becomes of the request.
+    pub(super) fn report(
+        &self,
+        request: &SubscriptionRequest,
+        judgement: &Judgement,
+        status: &mut SubscriptionRequestStatus,
+    ) {
+        let (generation, now) = (request.metadata.generation, self.clock.now());
+        let reports =
+            [(TENANT_ALLOWED, tenancy::verdict(judgement)), (MARKS_IGNORED, marks::of_subscription(request))];
+        for (type_, verdict) in reports {
+            condition::set_or_remove(&mut status.conditions, type_, verdict, generation, now);
+        }
     }
 
     /// Writes a status, if it is another one. Returns whether it is.

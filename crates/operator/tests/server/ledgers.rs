@@ -6,10 +6,10 @@ use allotment_core::pool::AccountName;
 use allotment_operator::ledger::{Ledger, Place};
 use allotment_testing::{Landscape, Outcome};
 use futures::future::try_join_all;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event};
 use kube::{
     Api,
-    api::{Patch, PatchParams},
+    api::{ListParams, Patch, PatchParams},
 };
 use serde_json::json;
 use std::time::Duration;
@@ -113,6 +113,51 @@ pub async fn two_leaders_at_once_claim_once(landscape: Landscape) -> Outcome {
     stage.bound("third").await?;
     stage.ask("fourth", "ga-4").await?;
     stage.in_phase("fourth", SubscriptionPhase::Waiting).await?;
+    Ok(())
+}
+
+/// A status may be forged, and a ledger may be lost: a request is bound if the ledger says so, or a Shoot with its UID.
+pub async fn a_request_that_only_says_that_it_is_bound_is_corrected(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a", "b"], json!({ "hyperscalerType": "aws" })).await?;
+    let first = stage.start();
+    let used = stage.ask("used", "ga-1").await?;
+    stage.ask("empty", "ga-1").await?;
+    stage
+        .ask_with("denied", json!({ "provider": "aws", "subscriptionSelector": "ga-2", "plan": "x" }))
+        .await?;
+    for name in ["used", "empty"] {
+        assert_eq!(stage.bound(name).await?, "a");
+    }
+    stage.shoot("s", "a", Some(&used)).await?;
+    let forged = json!({ "status": { "phase": "Bound", "gardenerSecretName": "a", "tenantName": "ga-1" } });
+    for _ in 0..2 {
+        stage.in_phase("denied", SubscriptionPhase::Denied).await?;
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&forged));
+        stage.requests().patch_status("denied", &params, &patch).await?;
+    }
+    let denied = stage.in_phase("denied", SubscriptionPhase::Denied).await?;
+    assert_eq!(denied.status.unwrap().gardener_secret_name, None);
+    let control_plane = stage.plot.landscape.control_plane.clone();
+    let events: Api<Event> = Api::namespaced(control_plane, &stage.plot.namespace);
+    let told = events.list(&ListParams::default()).await?;
+    let told = told.iter().filter(|event| event.reason.as_deref() == Some("StatusCorrected"));
+    let told: Vec<_> = told.filter_map(|event| event.regarding.as_ref()?.name.clone()).collect();
+    assert_eq!(told, ["denied"], "once, however often it is forged");
+    // The ledger is lost, and the account looks like somebody else's: nothing heals.
+    drop(first);
+    let maps: Api<ConfigMap> = Api::namespaced(landscape.garden.clone(), &stage.plot.garden_namespace);
+    maps.delete("allotment-ledger", &Default::default()).await?;
+    stage.label("a", json!({ "tenantName": "somebody" })).await?;
+    let lost = Ledger::open("sqlite::memory:", place(&stage)).await?;
+    let _second = stage.start_with("two", &lost);
+    stage
+        .request_that("empty", "is given another account", |request| {
+            let name = request.status.as_ref().and_then(|status| status.gardener_secret_name.as_deref());
+            name == Some("b")
+        })
+        .await?;
+    assert_eq!(stage.bound("used").await?, "a", "its Shoot is there");
     Ok(())
 }
 

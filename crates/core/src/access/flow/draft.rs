@@ -1,10 +1,16 @@
 //! The status, as it is put together.
 
 use super::{Decision, Step, View};
-use crate::condition::{self, Verdict};
+use crate::{
+    condition::{self, Verdict},
+    marks::{self, MARKS_IGNORED},
+};
 use allotment_api::{
     condition::ConditionStatus,
-    kyma::{KubeconfigCondition, KubeconfigPhase, KubeconfigRequestStatus, TokenState, TokenStatus},
+    kyma::{
+        KubeconfigCondition, KubeconfigPhase, KubeconfigRequest, KubeconfigRequestStatus, TokenState,
+        TokenStatus,
+    },
 };
 use jiff::Timestamp;
 use std::time::Duration;
@@ -58,6 +64,12 @@ impl Draft {
         self.status.made_for = None;
         self.status.shoot = None;
         self.status.brought = None;
+    }
+
+    /// Reports ownerReferences that are not ours.
+    pub fn tell_marks(&mut self, request: &KubeconfigRequest) {
+        let (conditions, verdict) = (&mut self.status.conditions, marks::of_access(request));
+        condition::set_or_remove(conditions, MARKS_IGNORED, verdict, self.generation, self.now);
     }
 
     pub fn tokens_in(&self, state: TokenState) -> impl Iterator<Item = &TokenStatus> {

@@ -29,6 +29,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         return rest(draft).step(Step::Hold);
     }
     let (grant, mended) = Grant::of(view.request);
+    draft.tell_marks(view.request);
     tell_mended(&mut draft, &mended);
     let refusal = view.cluster.and_then(|cluster| refusal(view, cluster, &grant));
     match &refusal {
@@ -54,6 +55,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         (Some(_), Some(why)) => refused::decide(view, draft, grant, &why),
         (Some(cluster), None) => {
             draft.drop_condition(KubeconfigCondition::Revoked);
+            draft.status.tokens.retain(|token| grant.is_token_secret(&token.secret));
             granted(view, draft, cluster, grant)
         }
     }

@@ -147,6 +147,15 @@ pub fn cluster_namespaces(request: &KubeconfigRequest, default: &str) -> Vec<Str
     all
 }
 
+/// Whether a status names tokens that are not this request's: somebody else wrote it.
+pub fn has_foreign_tokens(request: &KubeconfigRequest) -> bool {
+    let tokens = request.status.as_ref().map(|status| status.tokens.as_slice()).unwrap_or_default();
+    !tokens.is_empty() && {
+        let (grant, _) = Grant::of(request);
+        tokens.iter().any(|token| !grant.is_token_secret(&token.secret))
+    }
+}
+
 fn is_held(request: &KubeconfigRequest) -> bool {
     let finalizers = request.metadata.finalizers.as_deref().unwrap_or_default();
     finalizers.iter().any(|name| name == finalizer::KUBECONFIG)

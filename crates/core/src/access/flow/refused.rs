@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 pub(super) fn decide(view: &View<'_>, mut draft: Draft, grant: Grant, why: &str) -> Decision {
     let is_there = is_there(view, &draft);
-    match last_end(view, &draft).filter(|_| is_there) {
+    match last_end(view, &draft, &grant).filter(|_| is_there) {
         Some(end) => expiring(view, draft, why, end),
         None => {
             draft.observe();
@@ -33,9 +33,11 @@ pub(super) fn decide(view: &View<'_>, mut draft: Draft, grant: Grant, why: &str)
     }
 }
 
-/// When the last token ends that was handed out and is not being ended, if there is one.
-fn last_end(view: &View<'_>, draft: &Draft) -> Option<Timestamp> {
-    let handed_out = draft.status.tokens.iter().filter(|token| is_handed_out(token));
+/// When the last token ends that was handed out and is not being ended, if there is one. Tokens that are not this grant's are in a
+/// status that somebody else wrote: nothing was granted with them.
+fn last_end(view: &View<'_>, draft: &Draft, grant: &Grant) -> Option<Timestamp> {
+    let own = draft.status.tokens.iter().filter(|token| grant.is_token_secret(&token.secret));
+    let handed_out = own.filter(|token| is_handed_out(token));
     let ends = handed_out.filter_map(|token| token.expiration_timestamp.as_ref().map(|end| end.0));
     ends.max().filter(|end| *end > view.now)
 }

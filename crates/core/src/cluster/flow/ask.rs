@@ -26,9 +26,13 @@ const DIGITS: usize = 8;
 
 /// The name of a Cluster's request. The next Cluster of the same name has another one: the first may still be giving back.
 pub fn request_name(cluster: &Cluster) -> String {
-    let name: String = name_of(&cluster.metadata.name).chars().take(LONGEST_IN_REQUEST).collect();
-    let uid: String =
-        name_of(&cluster.metadata.uid).chars().filter(char::is_ascii_alphanumeric).take(DIGITS).collect();
+    request_name_of(name_of(&cluster.metadata.name), name_of(&cluster.metadata.uid))
+}
+
+/// The same, of a Cluster with this name and this UID.
+pub fn request_name_of(cluster: &str, uid: &str) -> String {
+    let name: String = cluster.chars().take(LONGEST_IN_REQUEST).collect();
+    let uid: String = uid.chars().filter(char::is_ascii_alphanumeric).take(DIGITS).collect();
     format!("{name}-{uid}")
 }
 

@@ -30,7 +30,10 @@ mod tenant;
 #[cfg(test)]
 mod tests;
 
-pub use ask::{LONGEST_IN_REQUEST, cluster_of_request, is_of as is_request_of, request_for, request_name};
+pub use ask::{
+    LONGEST_IN_REQUEST, cluster_of_request, is_of as is_request_of, request_for, request_name,
+    request_name_of,
+};
 pub use byoc::Standing;
 pub use news::{News, news};
 pub use outlook::Awaited;

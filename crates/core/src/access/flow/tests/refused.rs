@@ -104,3 +104,32 @@ fn revoking_does_not_wait_for_the_end() {
     world.record();
     assert!(matches!(world.decide().step, Step::Withdraw(_)));
 }
+
+/// Somebody wrote a status that names tokens of others: nothing was granted with them, so nothing stays valid.
+#[test]
+fn tokens_that_are_not_the_requests_keep_nothing_issued() {
+    let mut world = World::issued();
+    assert!(!world.with(|view| has_foreign_tokens(view.request)));
+    refuse(&mut world);
+    world.request["status"]["tokens"] =
+        json!([{"secret": "victim-1", "state": "Published", "expirationTimestamp": "2099-01-01T00:00:00Z"}]);
+    assert!(world.with(|view| has_foreign_tokens(view.request)));
+    world.record();
+    assert!(matches!(world.decide().step, Step::Withdraw(_)), "what may be there is taken back");
+    world.is_withdrawn = true;
+    let decision = world.decide();
+    assert_eq!(decision.status.phase, Some(KubeconfigPhase::Denied));
+    assert!(decision.status.tokens.is_empty());
+}
+
+#[test]
+fn tokens_that_are_not_the_requests_are_replaced_by_its_own() {
+    let mut world = World::issued();
+    world.request["status"]["tokens"] =
+        json!([{"secret": "victim-1", "state": "Published", "expirationTimestamp": "2099-01-01T00:00:00Z"}]);
+    world.record();
+    assert!(!world.with(|view| has_foreign_tokens(view.request)));
+    world.is_granted = false;
+    world.issue();
+    assert_eq!(world.states(), [TokenState::Published]);
+}

@@ -1,0 +1,133 @@
+//! Finalizers and ownerReferences that tenants write in our name. They prove nothing and nothing is deleted because of them; the
+//! object says so to whoever wrote them.
+
+use crate::{
+    cluster::flow::{cluster_of_request, request_name_of},
+    condition::Verdict,
+};
+use allotment_api::{
+    condition::ConditionStatus,
+    kyma::{KubeconfigRequest, SubscriptionRequest},
+    names::finalizer,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+/// The condition that reports them. Where all is well, there is none.
+pub const MARKS_IGNORED: &str = "MarksIgnored";
+
+/// As the admission policies have it.
+const FINALIZERS: &str = "finalizers of allotment.dev are the operator's; leave them out";
+const OWNERS: &str = "ownerReferences to Clusters and KubeconfigRequests are the operator's; leave them out";
+
+/// The group of the kinds that we let own something.
+const GROUP: &str = "operator.kyma-project.io/";
+
+/// What is reported of a request for an account. One that we made is named after its owner, and refers to it.
+pub fn of_subscription(request: &SubscriptionRequest) -> Option<Verdict> {
+    let metadata = &request.metadata;
+    let referred = request.spec.cluster_ref.as_ref();
+    let referred =
+        referred.filter(|it| it.kind == "Cluster" && Some(&it.namespace) == metadata.namespace.as_ref());
+    let is_owner = |owner: &OwnerReference| {
+        referred.is_some_and(|it| it.name == owner.name)
+            && metadata.name.as_deref() == Some(&request_name_of(&owner.name, &owner.uid))
+    };
+    let is_for_cluster = || {
+        let prefix = metadata.name.as_deref().and_then(cluster_of_request);
+        referred.zip(prefix).is_some_and(|(it, prefix)| it.name.starts_with(prefix))
+    };
+    let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+    let is_held = finalizers.iter().any(|name| name == finalizer::CLUSTER) && !is_for_cluster();
+    verdict(is_held, has_other_owner(metadata.owner_references.as_deref(), is_owner))
+}
+
+/// What is reported of a request for access. We own none; that it goes with its Cluster may be meant.
+pub fn of_access(request: &KubeconfigRequest) -> Option<Verdict> {
+    let is_owner = |owner: &OwnerReference| owner.kind == "Cluster" && owner.name == request.spec.cluster;
+    verdict(false, has_other_owner(request.metadata.owner_references.as_deref(), is_owner))
+}
+
+fn has_other_owner(owners: Option<&[OwnerReference]>, is_owner: impl Fn(&OwnerReference) -> bool) -> bool {
+    let mut ours = owners.into_iter().flatten().filter(|owner| owner.api_version.starts_with(GROUP));
+    ours.any(|owner| !is_owner(owner))
+}
+
+fn verdict(is_held: bool, is_owned: bool) -> Option<Verdict> {
+    let told = [(is_held, FINALIZERS), (is_owned, OWNERS)];
+    let told: Vec<&str> = told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, words)| words).collect();
+    let message = format!("{}; nothing follows from them", told.join("; "));
+    let verdict =
+        Verdict { type_: MARKS_IGNORED, status: ConditionStatus::True, reason: "NotTheOperators", message };
+    (!told.is_empty()).then_some(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::flow::request_for;
+    use serde_json::{Value, json};
+
+    fn cluster() -> allotment_api::kyma::Cluster {
+        serde_json::from_value(json!({
+            "apiVersion": "operator.kyma-project.io/v1alpha1", "kind": "Cluster",
+            "metadata": { "name": "home", "namespace": "mine", "uid": "0a1b2c3d-1111-2222-3333-444444444444" },
+            "spec": {
+                "core": { "purpose": "Production", "region": "eu-central-1" },
+                "infrastructure": {
+                    "provider": "aws", "machineType": "m5.large", "autoScalerMin": 1, "autoScalerMax": 3,
+                    "numberOfZones": 1, "subscriptionSelector": "t-1",
+                },
+            },
+        }))
+        .unwrap()
+    }
+
+    fn words(request: &SubscriptionRequest) -> String {
+        of_subscription(request).map(|verdict| verdict.message).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_request_that_the_operator_made_is_not_reported() {
+        let mut cluster = cluster();
+        assert_eq!(words(&request_for(&cluster).unwrap()), "");
+        // A long name is cut in the name of the request.
+        cluster.metadata.name = Some("x".repeat(253));
+        assert_eq!(words(&request_for(&cluster).unwrap()), "");
+    }
+
+    #[test]
+    fn forged_owners_and_finalizers_are_reported() {
+        let honest = request_for(&cluster()).unwrap();
+        let mut elsewhere = honest.clone();
+        elsewhere.metadata.namespace = Some("other".to_owned());
+        assert!(words(&elsewhere).contains(OWNERS) && words(&elsewhere).contains(FINALIZERS));
+        let mut renamed = honest.clone();
+        renamed.metadata.name = Some("anything".to_owned());
+        assert!(words(&renamed).contains(OWNERS) && words(&renamed).contains(FINALIZERS));
+        let mut owned = honest.clone();
+        owned.metadata.owner_references.as_mut().unwrap()[0].uid = "ffffffff-1111".to_owned();
+        assert!(words(&owned).contains(OWNERS) && !words(&owned).contains(FINALIZERS));
+        let mut of_others = honest;
+        of_others.metadata.owner_references.as_mut().unwrap()[0].api_version = "apps/v1".to_owned();
+        assert_eq!(words(&of_others), "", "owners of other kinds are not ours");
+    }
+
+    #[test]
+    fn access_is_owned_by_nobody_but_its_cluster() {
+        let request = |kind: &str, name: &str| -> KubeconfigRequest {
+            let owner: Value = json!({
+                "apiVersion": "operator.kyma-project.io/v1alpha1", "kind": kind, "name": name, "uid": "u",
+            });
+            serde_json::from_value(json!({
+                "apiVersion": "operator.kyma-project.io/v1alpha1", "kind": "KubeconfigRequest",
+                "metadata": { "name": "x", "ownerReferences": [owner] },
+                "spec": { "cluster": "home", "expiration": 3600 },
+            }))
+            .unwrap()
+        };
+        assert_eq!(of_access(&request("Cluster", "home")), None);
+        for (kind, name) in [("Cluster", "other"), ("KubeconfigRequest", "home")] {
+            assert!(of_access(&request(kind, name)).unwrap().message.contains(OWNERS), "{kind} {name}");
+        }
+    }
+}
