@@ -1,6 +1,7 @@
 //! `AdmissionParameters`: what the admission policies know of the configuration.
 
 use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -47,4 +48,36 @@ pub struct AdmissionParametersSpec {
     /// Namespaces of the system, inside clusters, that a dangerous policy for access names.
     #[schemars(length(max = 4096), inner(length(max = 63)))]
     pub system_namespaces: Vec<String>,
+    /// Objects of the garden's project that `shootTemplate` may refer to. Who may is judged by the operator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4096))]
+    pub references: Vec<ListedReference>,
+    /// References of openMCP's AccessRequests into other namespaces that are allowed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4096))]
+    pub cross_namespace: Vec<NamespacePair>,
+}
+
+/// An object that the configuration allows to refer to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedReference {
+    /// Its kind.
+    #[schemars(length(max = 253))]
+    pub kind: String,
+    /// Its name, or a pattern with `*`.
+    #[schemars(length(max = 253))]
+    pub name: String,
+}
+
+/// A namespace, and one that it may refer to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NamespacePair {
+    /// The namespace of the request, as a name or a pattern with `*`.
+    #[schemars(length(max = 253))]
+    pub from: String,
+    /// The namespace that it may refer to, as a name or a pattern with `*`.
+    #[schemars(length(max = 253))]
+    pub to: String,
 }

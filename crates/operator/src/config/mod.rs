@@ -17,6 +17,7 @@ use crate::subscription::Policy;
 use allotment_api::{allotment::AdmissionParametersSpec, kyma::Provider};
 use allotment_core::{
     admission::{self, Release},
+    openmcp::{self, policy::Openmcp},
     pool::MultiAccount,
     quotas::Fairness,
     rules::{
@@ -81,12 +82,16 @@ impl Config {
     ) -> Result<Vec<Value>, serde_saphyr::Error> {
         let tenancy = self.tenancy();
         let protects = self.clusters.defaults.deletion_protection;
+        let openmcp = openmcp::policy::Policy { tenancy: (*tenancy).clone(), openmcp: self.openmcp.clone() };
+        let has_openmcp = self.openmcp != Openmcp::default();
         let spec = AdmissionParametersSpec {
             system_namespaces: self.access.system_namespaces(),
+            references: admission::references(&self.clusters.references),
+            cross_namespace: admission::cross_namespace(&openmcp),
             ..admission::parameters(operator, &tenancy, protects)
         };
         let parameter = json!(release.parameter(spec));
-        Ok(std::iter::once(parameter).chain(release.policies(tenancy.mode)?).collect())
+        Ok(std::iter::once(parameter).chain(release.policies(tenancy.mode, has_openmcp)?).collect())
     }
 
     /// What differs from another configuration and cannot be taken over by a running operator.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// Keys of these domains, and of domains below them, steer Gardener, its extensions, openMCP or us.
-const RESERVED: [&str; 8] = [
+pub(crate) const RESERVED: [&str; 8] = [
     "gardener.cloud",
     "sapcloud.io",
     "kyma-project.io",

@@ -14,6 +14,9 @@ pub(crate) mod references;
 pub use coverage::{Coverage, coverage};
 pub use references::AllowedReference;
 
+pub(crate) use check::RESERVED;
+pub(crate) use fields::{Class, Kind, all as fields};
+
 use super::{
     lists::{List, Wanted},
     problem::Findings,

@@ -11,7 +11,10 @@ use super::{
     table::{access_to, cluster, harmless, request, with},
     world::user,
 };
-use allotment_api::kyma::{KubeconfigRequestStatus, Provider};
+use allotment_api::{
+    allotment::{ListedReference, NamespacePair},
+    kyma::{KubeconfigRequestStatus, Provider},
+};
 use allotment_core::{
     pool::{AccountName, Holding},
     tenancy::Tenancy,
@@ -69,6 +72,7 @@ impl Street {
         let clerk = json!([
             { "apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "create", "patch"] },
             { "apiGroups": ["operator.kyma-project.io"], "resources": ["clusters"], "verbs": ["create"] },
+            { "apiGroups": ["clusters.openmcp.cloud"], "resources": ["accessrequests"], "verbs": ["create"] },
         ]);
         let keeper = json!([
             { "apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "create", "patch", "assign-tenant"] },
@@ -129,7 +133,16 @@ impl Street {
         let tenancy = Tenancy { namespace_label: Some(self.label.clone()), ..Tenancy::default() };
         let namespaces =
             ["-one", "-two", "-bare", "-new"].map(|suffix| format!("{}{suffix}", self.plot.namespace));
-        policies::install(&self.plot, &tenancy, &namespaces).await?;
+        let name = |name: &str| format!("{}-{name}", self.plot.namespace);
+        policies::install(&self.plot, &tenancy, &namespaces, |parameter| {
+            parameter.cross_namespace = [("two", "*-one"), ("bare", "*")]
+                .map(|(from, to)| NamespacePair { from: name(from), to: to.to_owned() })
+                .to_vec();
+            parameter.references = [("Secret", "dns"), ("Extension", "shoot-*")]
+                .map(|(kind, name)| ListedReference { kind: kind.to_owned(), name: name.to_owned() })
+                .to_vec();
+        })
+        .await?;
         let labelled = |tenant: Value| json!({ "metadata": { "labels": { &self.label: tenant } } });
         let patch = "application/merge-patch+json";
         // The server learns of policies by watching. Probes are dry runs.
@@ -159,10 +172,84 @@ impl Street {
         let refused = send(&self.clerk, "POST", &self.clusters("one", ""), "application/json", other).await;
         let words = "does not belong to tenant t-2; use one of its own: t-1";
         assert!(matches!(&refused, Err((422, message)) if message.contains(words)), "{refused:?}");
+        self.references_stay_in_their_namespace().await?;
+        self.templates_that_are_allowed_pass().await?;
         // Whoever holds the verb assigns, and whoever waited for it is served.
         sent(send(&self.keeper, "PATCH", &self.namespace("bare"), patch, labelled(json!("t-3"))).await)?;
         self.becomes(&self.requests("bare", "/early"), is_in("Bound")).await?;
         assert_eq!(self.holders().await?, ["t-1", "t-3"]);
+        Ok(())
+    }
+
+    /// Also those of another shape than a Shoot has: the operator tells about them.
+    async fn templates_that_are_allowed_pass(&self) -> Outcome {
+        let path = self.clusters("one", "?dryRun=All");
+        let of = |secret: &str, extension: &str| {
+            json!({
+                "dns": { "providers": [{ "type": "aws-route53", "secretName": secret }] },
+                "extensions": [{ "type": extension }],
+            })
+        };
+        let pool = json!({ "name": "cpu-worker-0", "maximum": 5, "machine": { "image": { "name": "gardenlinux" } } });
+        for (spec, refused) in [
+            (json!({ "purpose": "testing", "kubernetes": { "kubeProxy": { "mode": "IPVS" } } }), None),
+            (json!({ "provider": { "type": "aws", "workers": [pool] } }), None),
+            (json!({ "dns": null, "kubernetes": [], "extensions": { "a": "b" }, "resources": ["x"] }), None),
+            (json!("nothing"), None),
+            (of("dns", "shoot-dns-service"), None),
+            (of("others", "shoot-dns-service"), Some("spec.dns.providers[].secretName: it names an object")),
+            (of("dns", "other"), Some("spec.extensions[].type: it names an object")),
+            (
+                json!({ "provider": { "workers": [{ "machine": { "image": { "providerConfig": {} } } }] } }),
+                Some("spec.provider.workers[].machine.image.providerConfig: only the platform may set it"),
+            ),
+        ] {
+            let changes = [
+                ("/metadata/name", json!("templated")),
+                (SELECTOR, json!("t-1")),
+                ("/spec/shootTemplate/spec", spec.clone()),
+            ];
+            let answer = send(&self.clerk, "POST", &path, "application/json", cluster(&changes)).await;
+            let is_right = match (refused, &answer) {
+                (None, Ok(_)) => true,
+                (Some(words), Err((422, message))) => {
+                    message.contains(&format!("spec.shootTemplate.{words}"))
+                }
+                _ => false,
+            };
+            assert!(is_right, "{spec}: {answer:?}");
+        }
+        Ok(())
+    }
+
+    async fn references_stay_in_their_namespace(&self) -> Outcome {
+        let space = |name: &str| format!("{}-{name}", self.plot.namespace);
+        let path = |namespace: &str| {
+            format!(
+                "/apis/clusters.openmcp.cloud/v1alpha1/namespaces/{}/accessrequests?dryRun=All",
+                space(namespace)
+            )
+        };
+        for (field, from, to, is_allowed) in [
+            ("requestRef", "one", "two", false),
+            ("clusterRef", "one", "two", false),
+            ("requestRef", "one", "one", true),
+            ("clusterRef", "two", "one", true),
+            ("requestRef", "bare", "two", true),
+        ] {
+            let asked = json!({
+                "apiVersion": "clusters.openmcp.cloud/v1alpha1", "kind": "AccessRequest", "metadata": { "name": "x" },
+                "spec": { "token": {}, field: { "name": "y", "namespace": space(to) } },
+            });
+            let answer = send(&self.clerk, "POST", &path(from), "application/json", asked).await;
+            let words =
+                format!("spec.{field}: namespace {} may not refer to namespace {}", space(from), space(to));
+            let is_refused = matches!(&answer, Err((422, message)) if message.contains(&words));
+            assert!(
+                is_refused != is_allowed && (answer.is_ok() == is_allowed),
+                "{field} {from} {to}: {answer:?}"
+            );
+        }
         Ok(())
     }
 

@@ -135,7 +135,15 @@ impl<'a> Tried<'a> {
 
     async fn expect(&self, expected: &Answer) -> Result<(), String> {
         match expected {
-            Answer::Refused(..) | Answer::Ignored => Ok(()),
+            Answer::Refused(..) => Ok(()),
+            Answer::Told { path, words, then } => {
+                let words = self.fill(words);
+                self.is_told(path, &words).await?;
+                match then {
+                    Some(then) => Box::pin(self.expect(then)).await,
+                    None => Ok(()),
+                }
+            }
             Answer::Reported { path, words, may_be_granted } => {
                 let words = self.fill(words);
                 let says = |object: &Value| {
@@ -152,6 +160,31 @@ impl<'a> Tried<'a> {
                 self.becomes(path, &format!("has not {value} at {pointer}"), is_right).await
             }
         }
+    }
+
+    /// Waits until an Event about an object has these words, and shows that it is one Event: whoever provokes it has no storm of them.
+    async fn is_told(&self, path: &str, words: &str) -> Result<(), String> {
+        let path = self.fill(path);
+        let (collection, name) = path.rsplit_once('/').unwrap_or_default();
+        let (namespace, plural) = collection.rsplit_once('/').unwrap_or_default();
+        let namespace = namespace.rsplit_once('/').unwrap_or_default().1;
+        let read = table::get(format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"));
+        let is_about = |event: &&Value| {
+            let kind = event["regarding"]["kind"].as_str().unwrap_or_default().to_lowercase();
+            event["regarding"]["name"] == name && plural.trim_end_matches('s') == kind.trim_end_matches('s')
+        };
+        until(&format!("an Event on {path} says {words:?}"), async || {
+            let events = self.send(&read).await.map_err(|(code, message)| format!("{code} {message}"))?;
+            let events: Vec<&Value> =
+                events["items"].as_array().into_iter().flatten().filter(is_about).collect();
+            let said = |event: &&&Value| event["note"].as_str().is_some_and(|note| note.contains(words));
+            match events.iter().filter(said).count() {
+                1 => Ok(()),
+                _ => Err(format!("{events:?}")),
+            }
+        })
+        .await
+        .map_err(|error| error.to_string())
     }
 
     /// Waits until an object is what is waited for.

@@ -12,7 +12,8 @@ use allotment_operator::{
     cluster, kubeconfig,
     ledger::Ledger,
     metrics::Metrics,
-    runtime::{clock::Clock, controller::Controller},
+    runtime::{clock::Clock, controller::Controller, events::Recorder},
+    stray::tell_strays,
     subscription,
     target::{self, Connect, Targets},
 };
@@ -103,7 +104,10 @@ pub fn operators(plot: &Plot, ledger: &Ledger, admin: &Client, tenancy: Tenancy)
         clock,
         metrics,
     });
+    let (admin, own_namespace) = (admin.clone(), plot.namespace.clone());
+    let recorder = Recorder::new(admin.clone(), "allotment.dev/operator", "strays", Clock::system());
     let tasks = vec![
+        tokio::spawn(async move { Box::pin(tell_strays(&admin, &own_namespace, &recorder)).await }),
         tokio::spawn(leads(subscription)),
         tokio::spawn(leads(cluster.clone())),
         tokio::spawn(leads(kubeconfig.clone())),

@@ -6,6 +6,7 @@ use super::{
     table::Who,
     world::{OWN, World},
 };
+use allotment_api::allotment::AdmissionParametersSpec;
 use allotment_core::{
     admission::{Release, parameters},
     tenancy::{Mode, Tenancy},
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 impl World {
     /// Installs the policies, and waits until each of them is in force.
     pub async fn install_policies(&self) -> Done<()> {
-        install(&self.plot, &self.tenancy(), &self.namespaces()).await?;
+        install(&self.plot, &self.tenancy(), &self.namespaces(), |_| ()).await?;
         self.are_in_force().await
     }
 
@@ -41,6 +42,11 @@ impl World {
                 "POST",
                 clusters.clone(),
                 super::table::cluster(&[("/metadata/finalizers", json!(["allotment.dev/cluster"]))]),
+            ),
+            (
+                "POST",
+                clusters.clone(),
+                super::table::cluster(&[("/spec/shootTemplate/spec/schedulerName", json!("mine"))]),
             ),
             ("POST", accesses, super::table::access_to(&[("/spec/role", role)])),
             ("PATCH", format!("{clusters}/{OWN}/status"), json!({ "status": { "progress": 1 } })),
@@ -67,12 +73,19 @@ impl World {
 }
 
 /// Installs the policies for some namespaces: API servers are shared with other tests.
-pub async fn install(plot: &Plot, tenancy: &Tenancy, namespaces: &[String]) -> Done<()> {
+pub async fn install(
+    plot: &Plot,
+    tenancy: &Tenancy,
+    namespaces: &[String],
+    change: impl FnOnce(&mut AdmissionParametersSpec),
+) -> Done<()> {
     let name = format!("{}.isolation", plot.namespace);
     let release = Release { name: &name, namespace: &plot.namespace };
-    let parameter = release.parameter(parameters("allotment", tenancy, false));
+    let mut spec = parameters("allotment", tenancy, false);
+    change(&mut spec);
+    let parameter = release.parameter(spec);
     let mut objects = vec![json!(parameter)];
-    objects.extend(release.policies(Mode::Enforced)?);
+    objects.extend(release.policies(Mode::Enforced, true)?);
     for object in &mut objects {
         if object["kind"] == "ValidatingAdmissionPolicyBinding" {
             let ours =

@@ -134,12 +134,14 @@ impl World {
         let verbs = ["get", "list", "watch", "create", "patch", "delete"];
         let groups = ["operator.kyma-project.io", "control-plane.kyma-project.io", "allotment.dev"];
         let secrets = json!({ "apiGroups": [""], "resources": ["secrets"], "verbs": verbs });
+        let events =
+            json!({ "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["get", "list"] });
         let edit = json!([
             { "apiGroups": [groups[0]], "resources": ["clusters", "kubeconfigrequests"], "verbs": verbs },
             { "apiGroups": [groups[1]], "resources": ["subscriptionrequests"], "verbs": verbs },
-            secrets,
+            secrets, events,
         ]);
-        let wide = json!([{ "apiGroups": groups, "resources": ["*"], "verbs": ["*"] }, secrets]);
+        let wide = json!([{ "apiGroups": groups, "resources": ["*"], "verbs": ["*"] }, secrets, events]);
         let rbac = "rbac.authorization.k8s.io";
         let of = |user: &str, rules: Value| {
             let name = format!("{prefix}.{user}");

@@ -10,6 +10,8 @@ const RULES: &str = "/spec/clusterRole/rules";
 const ROLE: &str = "/spec/role";
 const TAKES_OVER: &str = "can take over the cluster";
 const NO_TENANT: &str = "has not the tenant of the Cluster, and gets no access to it";
+const WRITES: &str = "only the operator writes it";
+const TOKENS: &str = "the status named tokens that this request never had";
 const LEADS: &str = "a Role there leads to cluster-admin";
 
 pub fn attempts(facts: &Facts) -> Vec<Attempt> {
@@ -163,6 +165,13 @@ fn forged(facts: &Facts) -> Vec<Attempt> {
         ("/spec/cluster", json!(facts.cluster.name)),
         ("/spec/clusterNamespace", json!(facts.victim)),
     ]);
+    let not_issued =
+        || Answer::Corrected { path: own(&collection), pointer: "/status/phase", value: json!("Issued") };
+    let denied = |words: &str| Answer::Reported {
+        path: own(&collection),
+        words: words.to_owned(),
+        may_be_granted: false,
+    };
     let end = "2099-01-01T00:00:00Z";
     let ending = json!([
         { "secret": "other", "state": "Published", "expirationTimestamp": end },
@@ -180,19 +189,19 @@ fn forged(facts: &Facts) -> Vec<Attempt> {
         )
         .before(create(collection.clone(), elsewhere))
         .after(revoke("true"))
-        .denied_or_ignored("only the operator writes it"),
+        .denied_or_told_and(WRITES, TOKENS, not_issued()),
         attempt(
             "a status says that the victim's token is to be ended",
             status(json!({ "phase": "Issued", "shoot": shoot, "tokens": ending })),
         )
         .before(create(collection.clone(), into_theirs))
         .after(until(own(&collection), "/status/conditions/0"))
-        .denied_or_ignored("only the operator writes it"),
+        .denied_or_told_and(WRITES, TOKENS, denied(NO_TENANT)),
         attempt("a Cluster's status leads into the victim's Shoot", forged)
             .before(create(clusters(&facts.hostile), paused(&[])))
             .after(create(collection.clone(), access_to(&[(RULES, harmless()), ("/spec/cluster", json!("{id}"))])))
             .answers(
-                denies("only the operator writes it"),
+                denies(WRITES),
                 Answer::Reported {
                     path: own(&collection),
                     words: "another one has its name".to_owned(),

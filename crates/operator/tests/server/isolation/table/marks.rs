@@ -1,8 +1,8 @@
 //! Finalizers and owners, which make operators and garbage collectors act.
 
 use super::{
-    Attempt, Facts, access_to, accesses, attempt, cluster, clusters, create, harmless, own, patch, request,
-    requests, until,
+    Answer, Attempt, Facts, access_to, accesses, attempt, cluster, clusters, create, denies, harmless, own,
+    patch, request, requests, until,
 };
 use serde_json::{Value, json};
 
@@ -32,12 +32,12 @@ fn forged(facts: &Facts) -> Vec<Attempt> {
     let nothing = ("/spec/infrastructure/machineType", json!("m5.unheard-of"));
     vec![
         attempt("a request is owned by the victim's Cluster", asks(&[(OWNERS, victim.clone())]))
-            .denied_or_ignored(NO_OWNERS),
+            .denied_or_told(NO_OWNERS),
         attempt(
             "a request is owned by the victim's Cluster, and held by our finalizer",
             asks(&[(OWNERS, victim.clone()), (FINALIZERS, json!(["allotment.dev/cluster"]))]),
         )
-        .denied_or_ignored(NOT_YOURS),
+        .denied_or_told(NOT_YOURS),
         attempt(
             "a request is controlled by the victim's Cluster, under the name of the victim's request",
             asks(&[
@@ -46,13 +46,20 @@ fn forged(facts: &Facts) -> Vec<Attempt> {
                 (FINALIZERS, json!(["allotment.dev/cluster", "allotment.dev/subscription"])),
             ]),
         )
-        .denied_or_ignored(NOT_YOURS),
+        .answers(
+            denies(NOT_YOURS),
+            Answer::Told {
+                path: format!("{requests}/{}", facts.request.name),
+                words: NOT_YOURS.to_owned(),
+                then: None,
+            },
+        ),
         attempt(
             "a request gets the victim's Cluster as its owner later",
             patch(own(&requests), json!({ "metadata": { "ownerReferences": victim } })),
         )
         .before(create(requests.clone(), request(&[("/spec/subscriptionSelector", json!("shared"))])))
-        .denied_or_ignored(NO_OWNERS),
+        .denied_or_told(NO_OWNERS),
         attempt(
             "a Cluster comes with our finalizer",
             create(clusters, cluster(&[nothing, (FINALIZERS, json!(["allotment.dev/cluster"]))])),
@@ -81,7 +88,7 @@ fn forged(facts: &Facts) -> Vec<Attempt> {
                 ]),
             ),
         )
-        .denied_or_ignored(NO_OWNERS),
+        .denied_or_told(NO_OWNERS),
     ]
 }
 

@@ -75,8 +75,8 @@ pub enum Answer {
     Reported { path: String, words: String, may_be_granted: bool },
     /// It is accepted, and put right: the object does not have this value at this place for long.
     Corrected { path: String, pointer: &'static str, value: Value },
-    /// It is accepted, and nobody reads it. The oracle decides whether that is so.
-    Ignored,
+    /// It is accepted, and one Event on the object has these words. What follows is expected of the object, too.
+    Told { path: String, words: String, then: Option<Box<Answer>> },
 }
 
 /// One attempt.
@@ -158,9 +158,16 @@ impl Draft {
         self.answers(denies(words), without)
     }
 
-    /// The policies deny it; without them, it is accepted, and the oracle finds nothing.
-    pub fn denied_or_ignored(self, words: &str) -> Attempt {
-        self.answers(denies(words), Answer::Ignored)
+    /// The policies deny it; without them, an Event says the same. The garbage collector may take the object before anybody reads it.
+    pub fn denied_or_told(self, words: &str) -> Attempt {
+        let without = Answer::Told { path: self.path(), words: words.to_owned(), then: None };
+        self.answers(denies(words), without)
+    }
+
+    /// The policies deny it with these words; without them, an Event has those, and what was written does not stay.
+    pub fn denied_or_told_and(self, words: &str, said: &str, then: Answer) -> Attempt {
+        let without = Answer::Told { path: self.path(), words: said.to_owned(), then: Some(Box::new(then)) };
+        self.answers(denies(words), without)
     }
 
     /// The policies deny it; without them, the operator puts it right.
@@ -184,10 +191,6 @@ impl Draft {
     pub fn refused(self, code: u16, words: &str) -> Attempt {
         let refused = Answer::Refused(code, words.to_owned());
         self.answers(refused.clone(), refused)
-    }
-
-    pub fn ignored(self) -> Attempt {
-        self.answers(Answer::Ignored, Answer::Ignored)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Objects that the tenant has no rights on, and objects that mean nothing where the tenant may write them.
 
 use super::{
-    Attempt, Call, Facts, Who, accesses, attempt, cluster, clusters, create, delete, get, own, patch, paused,
-    request, requests, secrets,
+    Answer, Attempt, Call, Facts, Who, accesses, attempt, cluster, clusters, create, delete, denies, get,
+    own, patch, paused, request, requests, secrets,
 };
 use serde_json::{Value, json};
+
+const DOES_NOTHING: &str = "does nothing: only those in the operators' namespace count";
 
 pub fn attempts(facts: &Facts) -> Vec<Attempt> {
     let mut all = of_others(facts);
@@ -162,15 +164,24 @@ fn lock(facts: &Facts) -> Value {
 
 /// Where a role hands out even these kinds, only those in the operators' namespace count.
 fn without_meaning(facts: &Facts) -> Vec<Attempt> {
-    let ours = |plural: &str| format!("/apis/allotment.dev/v1alpha1/namespaces/{}/{plural}", facts.hostile);
+    let of = |what, plural: &str, name: &str, object: Value| {
+        let path = format!("/apis/allotment.dev/v1alpha1/namespaces/{}/{plural}", facts.hostile);
+        let object = super::with(object, &[("/metadata/name", json!(name))]);
+        let told =
+            Answer::Told { path: format!("{path}/{name}"), words: DOES_NOTHING.to_owned(), then: None };
+        attempt(what, create(path, object).by(Who::Wide)).answers(denies(DOES_NOTHING), told)
+    };
+    let parameter = format!("{}.isolation", facts.operators);
+    let parameters = json!({
+        "apiVersion": "allotment.dev/v1alpha1", "kind": "AdmissionParameters", "metadata": {},
+        "spec": {
+            "operator": format!("system:serviceaccount:{}:tenant", facts.hostile), "platform": [facts.hostile],
+            "controllers": [], "namespaceLabel": "", "namespaces": {}, "deletionProtection": false, "systemNamespaces": [],
+        },
+    });
     vec![
-        attempt("an adoption by a wider role", create(ours("shootadoptions"), adoption(facts)).by(Who::Wide)).ignored(),
-        attempt("a parameter of the policies by a wider role", create(ours("admissionparameters"), json!({
-            "apiVersion": "allotment.dev/v1alpha1", "kind": "AdmissionParameters",
-            "metadata": { "name": format!("{}.isolation", facts.operators) },
-            "spec": { "operator": format!("system:serviceaccount:{}:tenant", facts.hostile), "platform": [facts.hostile],
-            "controllers": [], "namespaceLabel": "", "namespaces": {}, "deletionProtection": false, "systemNamespaces": [] },
-        })).by(Who::Wide)).ignored(),
-        attempt("a lock by a wider role", create(ours("accesslocks"), lock(facts)).by(Who::Wide)).ignored(),
+        of("an adoption by a wider role", "shootadoptions", "{id}", adoption(facts)),
+        of("a parameter of the policies by a wider role", "admissionparameters", &parameter, parameters),
+        of("a lock by a wider role", "accesslocks", "{id}", lock(facts)),
     ]
 }

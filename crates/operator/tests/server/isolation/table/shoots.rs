@@ -2,7 +2,7 @@
 
 use super::{
     Answer, Attempt, Call, Draft, Facts, Who, attempt, cluster, clusters, create, denies, own, patch, paused,
-    request, requests, unpause,
+    request, requests, unpause, until,
 };
 use serde_json::{Value, json};
 
@@ -125,14 +125,46 @@ fn on_foreign_accounts(facts: &Facts) -> Vec<Attempt> {
     let bound = json!({ "status": {
         "phase": "Bound", "gardenerSecretName": facts.account, "bindingKind": "CredentialsBinding",
     }});
-    let bind = patch(format!("{path}/status"), bound).by(Who::Wide);
+    let bind = patch(format!("{path}/status"), bound.clone()).by(Who::Wide);
     let said = |words: &str| Answer::Reported {
         path: own(&collection),
         words: words.to_owned(),
         may_be_granted: false,
     };
+    let told = || Answer::Told {
+        path: path.clone(),
+        words: "only the operator writes it".to_owned(),
+        then: Some(Box::new(Answer::Corrected {
+            path: path.clone(),
+            pointer: "/status/gardenerSecretName",
+            value: json!(facts.account),
+        })),
+    };
+    let forged = |what, changes: &[(&str, Value)], after: Answer| {
+        let bind = patch(format!("{}/status", own(&requests)), bound.clone()).by(Who::Wide);
+        let draft = attempt(what, bind).before(create(requests.clone(), request(changes)));
+        draft.before(until(own(&requests), "/status/phase")).denied_or_told_and(
+            STATUS,
+            "only the operator writes it",
+            after,
+        )
+    };
     let place = |what, call| attempt(what, call).before(create(collection.clone(), paused(&[])));
     vec![
+        forged(
+            "a request that is denied is bound to the victim's account by hand",
+            &[("/spec/plan", json!("unheard-of"))],
+            Answer::Reported { path: own(&requests), words: "unheard-of".to_owned(), may_be_granted: false },
+        ),
+        forged(
+            "a request that has an account is bound to the victim's by hand",
+            &[("/spec/subscriptionSelector", json!("shared"))],
+            Answer::Corrected {
+                path: own(&requests),
+                pointer: "/status/gardenerSecretName",
+                value: json!(facts.account),
+            },
+        ),
         place("a request in the victim's name is bound by hand", early("victim", "eu-central-1"))
             .after(bind.clone())
             .after(unpause(&facts.hostile))
@@ -140,11 +172,11 @@ fn on_foreign_accounts(facts: &Facts) -> Vec<Attempt> {
         place("a request of its own is bound to the victim's account by hand", bind.clone())
             .before(early("intruder", "eu-central-1"))
             .after(unpause(&facts.hostile))
-            .answers(denies(STATUS), said("another tenant holds it")),
+            .answers(denies(STATUS), told()),
         place("a shared request is bound to the victim's account by hand", bind)
             .before(early("shared", "eu-central-1"))
             .after(unpause(&facts.hostile))
-            .answers(denies(STATUS), said("another tenant holds it")),
+            .answers(denies(STATUS), told()),
         place("a request for something else has the name of a Cluster's own", unpause(&facts.hostile))
             .before(early("intruder", "us-east-1"))
             .reported("belongs to somebody else"),

@@ -104,7 +104,7 @@ pub fn attempts(facts: &Facts) -> Vec<Attempt> {
         .map(|(what, field, template)| {
             let object = cluster(&[("/spec/shootTemplate", template)]);
             let field = format!("spec.shootTemplate.{field}");
-            attempt(what, create(collection.clone(), object)).reported(&field)
+            attempt(what, create(collection.clone(), object)).denied(&field)
         })
         .collect();
     let later = json!({
@@ -114,7 +114,7 @@ pub fn attempts(facts: &Facts) -> Vec<Attempt> {
     all.push(
         attempt("a template comes later", patch(own(&collection), later))
             .before(create(collection.clone(), paused(&[])))
-            .reported("spec.shootTemplate.spec.seedSelector"),
+            .denied("spec.shootTemplate.spec.seedSelector"),
     );
     all
 }
