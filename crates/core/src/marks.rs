@@ -10,7 +10,7 @@ use allotment_api::{
     kyma::{KubeconfigRequest, SubscriptionRequest},
     names::finalizer,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 /// The condition that reports them. Where all is well, there is none.
 pub const MARKS_IGNORED: &str = "MarksIgnored";
@@ -18,6 +18,13 @@ pub const MARKS_IGNORED: &str = "MarksIgnored";
 /// As the admission policies have it.
 const FINALIZERS: &str = "finalizers of allotment.dev are the operator's; leave them out";
 const OWNERS: &str = "ownerReferences to Clusters and KubeconfigRequests are the operator's; leave them out";
+
+/// What is told when somebody else took our finalizer away. The beginning is the admission policies'.
+pub const HOLDS: &str = "finalizers of allotment.dev hold the account and the Shoot until they are given back; the operator removes them, \
+     and has put back the one that was taken away: delete the object and wait";
+
+/// The Event that tells it.
+pub const FINALIZER_RESTORED: &str = "FinalizerRestored";
 
 /// The group of the kinds that we let own something.
 const GROUP: &str = "operator.kyma-project.io/";
@@ -45,6 +52,12 @@ pub fn of_subscription(request: &SubscriptionRequest) -> Option<Verdict> {
 pub fn of_access(request: &KubeconfigRequest) -> Option<Verdict> {
     let is_owner = |owner: &OwnerReference| owner.kind == "Cluster" && owner.name == request.spec.cluster;
     verdict(false, has_other_owner(request.metadata.owner_references.as_deref(), is_owner))
+}
+
+/// Whether somebody else took our finalizer off an object: we do that only once it is being deleted.
+pub fn was_taken_off(before: &ObjectMeta, after: &ObjectMeta, finalizer: &str) -> bool {
+    let has = |it: &ObjectMeta| it.finalizers.iter().flatten().any(|name| name == finalizer);
+    before.uid == after.uid && after.deletion_timestamp.is_none() && has(before) && !has(after)
 }
 
 fn has_other_owner(owners: Option<&[OwnerReference]>, is_owner: impl Fn(&OwnerReference) -> bool) -> bool {
@@ -110,6 +123,22 @@ mod tests {
         let mut of_others = honest;
         of_others.metadata.owner_references.as_mut().unwrap()[0].api_version = "apps/v1".to_owned();
         assert_eq!(words(&of_others), "", "owners of other kinds are not ours");
+    }
+
+    #[test]
+    fn a_finalizer_is_taken_off_by_others_only_from_what_lives() {
+        let object = |uid: &str, finalizers: &[&str], is_deleted: bool| -> ObjectMeta {
+            let deleted = is_deleted.then_some("2026-01-01T00:00:00Z");
+            serde_json::from_value(
+                json!({ "uid": uid, "finalizers": finalizers, "deletionTimestamp": deleted }),
+            )
+            .unwrap()
+        };
+        let held = object("a", &["x", finalizer::CLUSTER], false);
+        let was = |after: &ObjectMeta| was_taken_off(&held, after, finalizer::CLUSTER);
+        assert!(was(&object("a", &["x"], false)));
+        assert!(!was(&held) && !was(&object("a", &[], true)) && !was(&object("b", &[], false)));
+        assert!(!was_taken_off(&object("a", &[], false), &object("a", &[], false), finalizer::CLUSTER));
     }
 
     #[test]

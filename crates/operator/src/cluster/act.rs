@@ -26,6 +26,7 @@ use allotment_core::{
         flow::{Apply, Decision, Standing, Step, is_owned_by, request_name},
         shoot_name,
     },
+    marks::{FINALIZER_RESTORED, HOLDS},
     pool::account_is_for,
 };
 use kube::{
@@ -97,7 +98,11 @@ impl Inner {
     async fn hold(&self, scene: &mut Scene) -> Result<(), Trouble> {
         let mut finalizers = scene.cluster.finalizers().to_vec();
         finalizers.push(finalizer::CLUSTER.to_owned());
-        self.patch_cluster(scene, json!({ "finalizers": finalizers })).await
+        self.patch_cluster(scene, json!({ "finalizers": finalizers })).await?;
+        if self.index().take_unheld(&scene.name) {
+            self.recorder.warn_once(&*scene.cluster, FINALIZER_RESTORED, HOLDS).await;
+        }
+        Ok(())
     }
 
     async fn ask(&self, scene: &mut Scene, request: &SubscriptionRequest) -> Result<(), Trouble> {

@@ -24,6 +24,7 @@ use allotment_core::{
             is_refused, request_name,
         },
     },
+    marks::was_taken_off,
     pool::tenant_of,
     quotas::{Caps, Exceeded},
 };
@@ -95,6 +96,8 @@ pub struct Index {
     locks: LockStore,
     /// Clusters that their tenants brought, by the Secret with the kubeconfig.
     brought: BTreeMap<ClusterName, BTreeSet<ClusterName>>,
+    /// Clusters whose finalizer somebody else took away.
+    unheld: BTreeSet<ClusterName>,
     /// Clusters, counted for caps.
     pub(super) census: Census<ClusterName>,
 }
@@ -183,7 +186,14 @@ impl Index {
         }
         let admitted = self.census.set(&name, Some(counted(&cluster)));
         let secret = secret_of(&cluster);
-        let before = self.clusters.insert(name.clone(), Arc::new(cluster));
+        let cluster = Arc::new(cluster);
+        let before = self.clusters.insert(name.clone(), cluster.clone());
+        if before
+            .as_ref()
+            .is_some_and(|it| was_taken_off(&it.metadata, &cluster.metadata, finalizer::CLUSTER))
+        {
+            self.unheld.insert(name.clone());
+        }
         let secret_before = before.as_deref().and_then(secret_of);
         if secret_before != secret {
             self.forget_secret_of(&name, secret_before);
@@ -194,7 +204,13 @@ impl Index {
         std::iter::once(name).chain(admitted).map(Task::Cluster).collect()
     }
 
+    /// Whether somebody else took the finalizer of a Cluster away, and nobody was told about it yet.
+    pub(super) fn take_unheld(&mut self, name: &ClusterName) -> bool {
+        self.unheld.remove(name)
+    }
+
     pub(super) fn forget_cluster(&mut self, name: &ClusterName) -> Vec<Task> {
+        self.unheld.remove(name);
         let Some(gone) = self.clusters.remove(name) else { return Vec::new() };
         let admitted = self.census.set(name, None).into_iter().map(Task::Cluster);
         self.forget_secret_of(name, secret_of(&gone));

@@ -19,9 +19,12 @@ use allotment_api::{
     kyma::{Cluster, KubeconfigRequest, KubeconfigRequestStatus, TokenState},
     names::{annotation, finalizer},
 };
-use allotment_core::access::{
-    flow::{Decision, Hitch, Step, Token, issued},
-    grant::{Grant, Parts, kubeconfig, place},
+use allotment_core::{
+    access::{
+        flow::{Decision, Hitch, Step, Token, issued},
+        grant::{Grant, Parts, kubeconfig, place},
+    },
+    marks::{FINALIZER_RESTORED, HOLDS},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use kube::{
@@ -40,6 +43,9 @@ impl Inner {
                 let mut finalizers = scene.request.finalizers().to_vec();
                 finalizers.push(finalizer::KUBECONFIG.to_owned());
                 self.patch_request(scene, json!({ "finalizers": finalizers })).await?;
+                if self.index().take_unheld(&scene.name) {
+                    self.recorder.warn_once(&*scene.request, FINALIZER_RESTORED, HOLDS).await;
+                }
             }
             Step::Record => {
                 let asks = decision.status.tokens.iter().any(|token| token.state == TokenState::Asked);

@@ -12,14 +12,14 @@ use allotment_api::{
     allotment::AccessLock,
     gardener::{Rotation, Shoot},
     kyma::{Cluster, ClusterSpec, ClusterStatus, KubeconfigPhase, KubeconfigRequest},
-    names::{self, annotation, tenant},
+    names::{self, annotation, finalizer, tenant},
 };
 use allotment_core::{
     access::{
         flow::{cluster_namespaces, is_refused},
         lock::Subject,
     },
-    marks,
+    marks::{self, was_taken_off},
     quotas::{Caps, Exceeded},
     tenancy::{self, Claim},
 };
@@ -84,6 +84,8 @@ pub(super) struct Index {
     asking: BTreeMap<String, BTreeSet<RequestName>>,
     /// Requests with ownerReferences in our name, to be told so: the garbage collector may take them before anybody reads a status.
     marked: BTreeMap<RequestName, Arc<KubeconfigRequest>>,
+    /// Requests whose finalizer somebody else took away.
+    unheld: BTreeSet<RequestName>,
     /// Requests, counted for caps.
     pub(super) census: Census<RequestName>,
 }
@@ -151,8 +153,12 @@ impl Index {
         if self.marked.len() < MOST_MARKED && marks::of_access(&request).is_some() {
             self.marked.insert(name.clone(), request.clone());
         }
-        let known = Known { request, has_kubeconfig: kubeconfig.is_some() };
-        self.requests.insert(name.clone(), known);
+        let known = Known { request: request.clone(), has_kubeconfig: kubeconfig.is_some() };
+        let before = self.requests.insert(name.clone(), known);
+        let before = before.as_ref().map(|known| &known.request.metadata);
+        if before.is_some_and(|it| was_taken_off(it, &request.metadata, finalizer::KUBECONFIG)) {
+            self.unheld.insert(name.clone());
+        }
         std::iter::once(name).chain(admitted).collect()
     }
 
@@ -161,7 +167,13 @@ impl Index {
         self.marked.remove(name)
     }
 
+    /// Whether somebody else took the finalizer of a request away, and nobody was told about it yet.
+    pub(super) fn take_unheld(&mut self, name: &RequestName) -> bool {
+        self.unheld.remove(name)
+    }
+
     pub(super) fn forget_request(&mut self, name: &RequestName) -> Vec<RequestName> {
+        self.unheld.remove(name);
         if let Some(gone) = self.requests.remove(name)
             && let Some(asking) = self.asking.get_mut(&gone.request.spec.cluster)
         {

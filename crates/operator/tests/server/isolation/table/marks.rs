@@ -99,7 +99,11 @@ fn removed(facts: &Facts) -> Vec<Attempt> {
         attempt(what, patch(own(&collection), none.clone()))
             .before(create(collection.clone(), object))
             .before(until(own(&collection), held))
-            .denied_or_corrected(HOLDS, held, Value::Null)
+            .denied_or_told_and(
+                HOLDS,
+                HOLDS,
+                Answer::Corrected { path: own(&collection), pointer: held, value: Value::Null },
+            )
     };
     let nothing = ("/spec/infrastructure/machineType", json!("m5.unheard-of"));
     vec![

@@ -170,12 +170,6 @@ impl Draft {
         self.answers(denies(words), without)
     }
 
-    /// The policies deny it; without them, the operator puts it right.
-    pub fn denied_or_corrected(self, words: &str, pointer: &'static str, value: Value) -> Attempt {
-        let without = Answer::Corrected { path: self.path(), pointer, value };
-        self.answers(denies(words), without)
-    }
-
     /// No policy is about it: the object says why not.
     pub fn reported(self, words: &str) -> Attempt {
         let said = self.reports(words);
