@@ -16,7 +16,7 @@ use allotment_api::{
 };
 use allotment_core::{
     access::{
-        flow::{cluster_namespaces, is_refused},
+        flow::{cluster_namespaces, has_foreign_tokens, is_refused},
         lock::Subject,
     },
     marks::{self, was_taken_off},
@@ -82,7 +82,8 @@ pub(super) struct Index {
     locks: LockStore,
     /// Requests by the name of their Cluster, whatever its namespace.
     asking: BTreeMap<String, BTreeSet<RequestName>>,
-    /// Requests with ownerReferences in our name, to be told so: the garbage collector may take them before anybody reads a status.
+    /// Requests with ownerReferences or tokens that are not ours, to be told so: once for each time that they are seen, and also where
+    /// the garbage collector takes them before anybody reads a status.
     marked: BTreeMap<RequestName, Arc<KubeconfigRequest>>,
     /// Requests whose finalizer somebody else took away.
     unheld: BTreeSet<RequestName>,
@@ -150,7 +151,8 @@ impl Index {
         self.asking.entry(request.spec.cluster.clone()).or_default().insert(name.clone());
         let admitted = self.census.set(&name, Some(counted(&request)));
         let request = Arc::new(request);
-        if self.marked.len() < MOST_MARKED && marks::of_access(&request).is_some() {
+        let is_marked = marks::of_access(&request).is_some() || has_foreign_tokens(&request);
+        if is_marked && self.marked.len() < MOST_MARKED {
             self.marked.insert(name.clone(), request.clone());
         }
         let known = Known { request: request.clone(), has_kubeconfig: kubeconfig.is_some() };

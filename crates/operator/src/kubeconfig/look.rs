@@ -142,19 +142,13 @@ fn is_restored(request: &KubeconfigRequest) -> bool {
 
 impl Inner {
     pub(super) async fn look_at_request(&self, name: &RequestName) -> Result<Outcome, Trouble> {
-        let marked = self.index().take_marked(name);
-        if let Some((request, told)) = marked.and_then(|it| marks::of_access(&it).map(|told| (it, told))) {
-            self.recorder.warn_once(&*request, MARKS_IGNORED, &told.message).await;
-        }
+        self.tell_marks(name).await;
         let role = self.roles.role_now(&name.namespace).await?;
         let Some(mut scene) = self.gather(name, role) else {
             self.looks.forget(name);
             self.ended().remove(name);
             return Ok(Outcome::Done);
         };
-        if has_foreign_tokens(&scene.request) {
-            self.recorder.warn_once(&*scene.request, "StatusCorrected", FOREIGN_TOKENS).await;
-        }
         let exceeded = self.exceeded(name);
         for _ in 0..STEPS {
             let mut decision = decide(&scene.view(self));
@@ -175,6 +169,17 @@ impl Inner {
             }
         }
         Err(Trouble::Endless)
+    }
+
+    /// Tells about ownerReferences and tokens that are not ours.
+    async fn tell_marks(&self, name: &RequestName) {
+        let Some(request) = self.index().take_marked(name) else { return };
+        if let Some(verdict) = marks::of_access(&request) {
+            self.recorder.warn_once(&*request, MARKS_IGNORED, &verdict.message).await;
+        }
+        if has_foreign_tokens(&request) {
+            self.recorder.warn_once(&*request, "StatusCorrected", FOREIGN_TOKENS).await;
+        }
     }
 
     fn gather(&self, name: &RequestName, role: NamespaceRole) -> Option<Scene> {

@@ -13,7 +13,10 @@ use allotment_api::kyma::{KubeconfigCondition, KubeconfigPhase, TokenState, Toke
 use jiff::Timestamp;
 
 pub(super) fn decide(view: &View<'_>, mut draft: Draft, grant: Grant, why: &str) -> Decision {
-    let is_there = is_there(view, &draft);
+    // Tokens that are not this grant's are in a status that somebody else wrote: nothing was granted with them, and a cluster that
+    // cannot be reached is not waited for because of them.
+    let has_own = draft.status.tokens.iter().any(|token| grant.is_token_secret(&token.secret));
+    let is_there = has_own && is_there(view, &draft);
     match last_end(view, &draft, &grant).filter(|_| is_there) {
         Some(end) => expiring(view, draft, why, end),
         None => {
@@ -33,8 +36,7 @@ pub(super) fn decide(view: &View<'_>, mut draft: Draft, grant: Grant, why: &str)
     }
 }
 
-/// When the last token ends that was handed out and is not being ended, if there is one. Tokens that are not this grant's are in a
-/// status that somebody else wrote: nothing was granted with them.
+/// When the last token of the grant ends that was handed out and is not being ended, if there is one.
 fn last_end(view: &View<'_>, draft: &Draft, grant: &Grant) -> Option<Timestamp> {
     let own = draft.status.tokens.iter().filter(|token| grant.is_token_secret(&token.secret));
     let handed_out = own.filter(|token| is_handed_out(token));
