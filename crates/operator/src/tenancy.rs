@@ -9,7 +9,10 @@ use allotment_core::tenancy::{NamespaceRole, Tenancy};
 use futures::future::pending;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client, ResourceExt};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
 use tokio::sync::watch;
 
 /// The roles of namespaces. Each operator has its own: it wakes what it is responsible for when a role changes.
@@ -21,6 +24,12 @@ pub struct NamespaceRoles {
     /// The value of the label, of every Namespace that has it.
     tenants: Mutex<Kept<String, String>>,
     is_listed: watch::Sender<bool>,
+}
+
+impl fmt::Debug for NamespaceRoles {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("NamespaceRoles").field("label", &self.label).finish_non_exhaustive()
+    }
 }
 
 impl NamespaceRoles {

@@ -58,6 +58,14 @@ impl NamespaceRole {
     pub fn is_privileged(&self) -> bool {
         matches!(self, Self::Trusted | Self::Platform)
     }
+
+    /// The tenant that an object of such a namespace counts for, whatever it names: nobody counts for a tenant of others.
+    pub fn counts_for(&self, claimed: Option<&str>) -> Option<String> {
+        let Self::Tenants(tenants) = self else { return claimed.map(str::to_owned) };
+        let named = tenants.iter().find(|tenant| Some(tenant.as_str()) == claimed);
+        let only = tenants.first().filter(|_| tenants.len() == 1);
+        named.or(only).map(|tenant| tenant.as_str().to_owned())
+    }
 }
 
 impl Tenancy {

@@ -77,3 +77,21 @@ fn a_configuration_that_says_nothing_or_two_things_is_refused() {
     let twice = Tenancy { platform: vec!["team-a".to_owned()], ..table() };
     assert_eq!(faults(twice), ["platform"]);
 }
+
+#[test]
+fn nobody_counts_for_a_tenant_of_others() {
+    let of = |tenants: &[&str]| NamespaceRole::Tenants(tenants.iter().copied().map(Tenant::new).collect());
+    for (role, claimed, expected) in [
+        (of(&["a"]), Some("a"), Some("a")),
+        (of(&["a"]), None, Some("a")),
+        (of(&["a"]), Some("b"), Some("a")),
+        (of(&["a", "b"]), Some("b"), Some("b")),
+        (of(&["a", "b"]), Some("c"), None),
+        (of(&["a", "b"]), None, None),
+        (of(&[]), Some("a"), None),
+        (NamespaceRole::Platform, Some("b"), Some("b")),
+        (NamespaceRole::Platform, None, None),
+    ] {
+        assert_eq!(role.counts_for(claimed).as_deref(), expected, "{role:?} {claimed:?}");
+    }
+}

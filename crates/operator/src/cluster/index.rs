@@ -8,6 +8,7 @@ use crate::{
         keep,
         kept::{Kept, Progress},
     },
+    tenancy::NamespaceRoles,
 };
 use allotment_api::{
     allotment::{AccessLock, ShootAdoption},
@@ -104,8 +105,9 @@ pub struct Index {
 
 impl Index {
     /// Nothing is known yet.
-    pub fn new(follows_namespaced: bool) -> Self {
-        Self { follows_namespaced, ..Self::default() }
+    pub fn new(follows_namespaced: bool, roles: Arc<NamespaceRoles>) -> Self {
+        let census = Census::default().counting_by(roles);
+        Self { follows_namespaced, census, ..Self::default() }
     }
 
     /// Whether there are no Clusters.

@@ -110,7 +110,7 @@ pub(crate) struct Inner {
     pub(super) targets: Targets,
     pub(super) settings: Settings,
     policy: RwLock<Policy>,
-    pub(super) roles: NamespaceRoles,
+    pub(super) roles: Arc<NamespaceRoles>,
     fairness: RwLock<Arc<Fairness>>,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
@@ -140,8 +140,8 @@ impl Operator {
         let Parts { control_plane, garden, targets, settings, policy, clock, metrics } = parts;
         let recorder =
             Recorder::new(control_plane.clone(), "allotment.dev/cluster", &settings.identity, clock.clone());
-        let follows_namespaced = policy.clusters.follows_namespaced_profiles();
-        let roles = NamespaceRoles::new(control_plane.clone(), policy.tenancy.clone());
+        let roles = Arc::new(NamespaceRoles::new(control_plane.clone(), policy.tenancy.clone()));
+        let index = Index::new(policy.clusters.follows_namespaced_profiles(), roles.clone());
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
@@ -154,7 +154,7 @@ impl Operator {
             fairness: RwLock::new(Arc::new(Fairness::trusted())),
             clock,
             recorder,
-            cache: Cache::new(Index::new(follows_namespaced)),
+            cache: Cache::new(index),
             queue: Queue::new(),
             rollout: Mutex::new(Rollout::default()),
             insights: Mutex::new(BTreeMap::new()),
@@ -169,6 +169,7 @@ impl Operator {
     pub fn set_policy(&self, policy: Policy) {
         self.0.roles.set(policy.tenancy.clone());
         *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+        self.0.index().census.recount(None);
         self.resync();
     }
 
@@ -291,7 +292,12 @@ impl Inner {
     }
 
     fn enqueue_clusters_in(&self, namespace: &str) {
-        for task in self.index().all_clusters() {
+        let (all, admitted) = {
+            let mut index = self.index();
+            (index.all_clusters(), index.census.recount(Some(namespace)))
+        };
+        admitted.into_iter().for_each(|name| self.queue.add(Task::Cluster(name)));
+        for task in all {
             if matches!(&task, Task::Cluster(name) if name.namespace == namespace) {
                 self.queue.add(task);
             }

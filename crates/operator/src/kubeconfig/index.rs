@@ -7,6 +7,7 @@ use crate::{
         keep,
         kept::{Kept, Progress},
     },
+    tenancy::NamespaceRoles,
 };
 use allotment_api::{
     allotment::AccessLock,
@@ -92,6 +93,11 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// Nothing is known yet. Requests count for the tenants that their namespaces have.
+    pub(super) fn counting_by(roles: Arc<NamespaceRoles>) -> Self {
+        Self { census: Census::default().counting_by(roles), ..Self::default() }
+    }
+
     pub(super) fn request(&self, name: &RequestName) -> Option<Known> {
         self.requests.get(name).cloned()
     }

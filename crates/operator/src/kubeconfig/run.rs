@@ -100,7 +100,7 @@ pub(crate) struct Inner {
     pub(super) targets: Targets,
     pub(super) settings: Settings,
     policy: RwLock<Policy>,
-    pub(super) roles: NamespaceRoles,
+    pub(super) roles: Arc<NamespaceRoles>,
     fairness: RwLock<Arc<Fairness>>,
     pub(super) clock: Clock,
     metrics: Metrics,
@@ -124,7 +124,8 @@ impl Operator {
             &settings.identity,
             clock.clone(),
         );
-        let roles_client = control_plane.clone();
+        let roles = Arc::new(NamespaceRoles::new(control_plane.clone(), policy.tenancy.clone()));
+        let index = Index::counting_by(roles.clone());
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
@@ -132,12 +133,12 @@ impl Operator {
             garden,
             targets,
             settings,
-            roles: NamespaceRoles::new(roles_client, policy.tenancy.clone()),
+            roles,
             policy: RwLock::new(policy),
             fairness: RwLock::new(Arc::new(Fairness::trusted())),
             clock,
             recorder,
-            cache: Cache::default(),
+            cache: Cache::new(index),
             queue: Queue::new(),
             looks: Looks::new(Instant::now()),
             ended: Mutex::default(),
@@ -151,6 +152,7 @@ impl Operator {
     pub fn set_policy(&self, policy: Policy) {
         self.0.roles.set(policy.tenancy.clone());
         *self.0.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+        self.0.index().census.recount(None);
         self.resync();
     }
 
@@ -248,7 +250,11 @@ impl Controller for Operator {
 
 impl Inner {
     fn enqueue_requests_in(&self, namespace: &str) {
-        let all = self.index().all_requests();
+        let (all, admitted) = {
+            let mut index = self.index();
+            (index.all_requests(), index.census.recount(Some(namespace)))
+        };
+        admitted.into_iter().for_each(|name| self.queue.add(name));
         all.into_iter().filter(|name| name.namespace == namespace).for_each(|name| self.queue.add(name));
     }
 

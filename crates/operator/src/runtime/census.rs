@@ -7,9 +7,13 @@
 //! a cap at the same time. A refused object is not polled: whoever counted and is gone hands over the objects that were
 //! refused first.
 
+use crate::tenancy::NamespaceRoles;
 use allotment_core::quotas::{Caps, Exceeded, Group};
 use jiff::Timestamp;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// How many refused objects are judged again when room appears. One would do, but for those that another cap keeps out.
 const AT_ONCE: usize = 8;
@@ -19,7 +23,7 @@ const AT_ONCE: usize = 8;
 pub struct Entry {
     /// Its namespace.
     pub namespace: String,
-    /// Its tenant, if it names one.
+    /// The tenant that it names, if it names one. It may name anybody's: see [`Census::counting_by`].
     pub tenant: Option<String>,
     /// When it was made.
     pub created: Option<Timestamp>,
@@ -50,9 +54,8 @@ impl Standing {
 }
 
 impl Entry {
-    fn groups(&self) -> impl Iterator<Item = Group> + use<> {
-        let tenant = self.tenant.clone().map(Group::Tenant);
-        std::iter::once(Group::Namespace(self.namespace.clone())).chain(tenant)
+    fn groups(&self, tenant: Option<String>) -> impl Iterator<Item = Group> + use<> {
+        std::iter::once(Group::Namespace(self.namespace.clone())).chain(tenant.map(Group::Tenant))
     }
 }
 
@@ -62,29 +65,55 @@ type ByAge<K> = BTreeSet<(Option<Timestamp>, K)>;
 /// The objects of a kind that count, and those that were refused.
 #[derive(Clone, Debug)]
 pub struct Census<K> {
-    entries: BTreeMap<K, Entry>,
+    /// With the tenant that each counts for.
+    entries: BTreeMap<K, (Entry, Option<String>)>,
+    roles: Option<Arc<NamespaceRoles>>,
     groups: BTreeMap<(Group, Standing), ByAge<K>>,
 }
 
 impl<K> Default for Census<K> {
     fn default() -> Self {
-        Self { entries: BTreeMap::new(), groups: BTreeMap::new() }
+        Self { entries: BTreeMap::new(), roles: None, groups: BTreeMap::new() }
     }
 }
 
 impl<K: Ord + Clone> Census<K> {
+    /// Objects count for the tenants that their namespaces have, not for whom they name.
+    pub fn counting_by(mut self, roles: Arc<NamespaceRoles>) -> Self {
+        self.roles = Some(roles);
+        self
+    }
+
+    /// The tenants of namespaces have changed: of this one, or of any. Returns refused objects that may have room now.
+    pub fn recount(&mut self, namespace: Option<&str>) -> Vec<K> {
+        let is_meant = |entry: &Entry| namespace.is_none_or(|namespace| entry.namespace == namespace);
+        let entries = self.entries.iter().filter(|(_, (entry, _))| is_meant(entry));
+        let entries: Vec<(K, Entry)> =
+            entries.map(|(key, (entry, _))| (key.clone(), entry.clone())).collect();
+        entries.into_iter().flat_map(|(key, entry)| self.set(&key, Some(entry))).collect()
+    }
+
+    fn tenant(&self, entry: &Entry) -> Option<String> {
+        let claimed = entry.tenant.as_deref();
+        match &self.roles {
+            Some(roles) => roles.role_of(&entry.namespace).counts_for(claimed),
+            None => claimed.map(str::to_owned),
+        }
+    }
+
     /// An object is like this now; none: it does not count any more. Returns refused objects that may have room now.
     pub fn set(&mut self, key: &K, entry: Option<Entry>) -> Vec<K> {
+        let entry = entry.map(|entry| (self.tenant(&entry), entry)).map(|(tenant, entry)| (entry, tenant));
         if self.entries.get(key) == entry.as_ref() {
             return Vec::new();
         }
         let left = self.take_out(key);
-        if let Some(entry) = entry {
-            for group in entry.groups() {
+        if let Some((entry, tenant)) = entry {
+            for group in entry.groups(tenant.clone()) {
                 let by_age = self.groups.entry((group, entry.standing)).or_default();
                 by_age.insert((entry.created, key.clone()));
             }
-            self.entries.insert(key.clone(), entry);
+            self.entries.insert(key.clone(), (entry, tenant));
         }
         let refused = |group: Group| self.groups.get(&(group, Standing::Refused)).into_iter().flatten();
         let waiting = left.into_iter().flat_map(|group| refused(group).take(AT_ONCE));
@@ -97,7 +126,7 @@ impl<K: Ord + Clone> Census<K> {
         if entry.standing == Standing::Admitted {
             return None;
         }
-        entry.groups().find_map(|group| {
+        entry.groups(self.tenant(entry)).find_map(|group| {
             let cap = match group {
                 Group::Namespace(_) => caps.namespace,
                 Group::Tenant(_) => caps.tenant,
@@ -115,14 +144,14 @@ impl<K: Ord + Clone> Census<K> {
 
     /// The objects that were refused.
     pub fn refused(&self) -> impl Iterator<Item = &K> {
-        let refused = self.entries.iter().filter(|(_, entry)| entry.standing == Standing::Refused);
+        let refused = self.entries.iter().filter(|(_, (entry, _))| entry.standing == Standing::Refused);
         refused.map(|(key, _)| key)
     }
 
     /// Takes an object out. Returns the groups that have room for one more by that.
     fn take_out(&mut self, key: &K) -> Vec<Group> {
-        let Some(entry) = self.entries.remove(key) else { return Vec::new() };
-        for group in entry.groups() {
+        let Some((entry, tenant)) = self.entries.remove(key) else { return Vec::new() };
+        for group in entry.groups(tenant.clone()) {
             let place = (group, entry.standing);
             if let Some(by_age) = self.groups.get_mut(&place) {
                 by_age.remove(&(entry.created, key.clone()));
@@ -131,13 +160,14 @@ impl<K: Ord + Clone> Census<K> {
                 }
             }
         }
-        if entry.standing == Standing::Refused { Vec::new() } else { entry.groups().collect() }
+        if entry.standing == Standing::Refused { Vec::new() } else { entry.groups(tenant).collect() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Standing::*, *};
+    use allotment_core::tenancy::Tenancy;
 
     fn entry(tenant: &str, age: i64, standing: Standing) -> Entry {
         let created = Timestamp::from_second(age).ok();
@@ -158,7 +188,31 @@ mod tests {
     }
 
     fn is_refused(census: &Census<&'static str>, name: &'static str, caps: Caps) -> bool {
-        census.exceeded(&name, &census.entries[name], caps).is_some()
+        census.exceeded(&name, &census.entries[name].0, caps).is_some()
+    }
+
+    #[tokio::test]
+    async fn who_names_a_tenant_of_others_counts_for_its_own() {
+        let tenancy = |tenant: &str| {
+            let namespaces = BTreeMap::from([("ns".to_owned(), vec![tenant.to_owned()])]);
+            Arc::new(Tenancy { namespaces, ..Tenancy::default() })
+        };
+        let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        let roles = Arc::new(NamespaceRoles::new(kube::Client::try_from(nowhere).unwrap(), tenancy("own")));
+        let mut census = Census::default().counting_by(roles.clone());
+        census.set(&"a", Some(entry("victim", 1, Admitted)));
+        let victim = Entry { namespace: "platform".to_owned(), ..entry("victim", 2, Pending) };
+        let own = entry("own", 3, Pending);
+        assert!(census.exceeded(&"v", &victim, cap(9, 1)).is_none());
+        assert!(census.exceeded(&"b", &own, cap(9, 1)).is_some(), "leaving the label out does not help");
+        // The namespace is given to somebody else.
+        roles.set(tenancy("other"));
+        census.recount(Some("ns"));
+        assert!(
+            census
+                .exceeded(&"b", &own, cap(9, 1))
+                .is_some_and(|it| it.group == Group::Tenant("other".to_owned()))
+        );
     }
 
     #[test]

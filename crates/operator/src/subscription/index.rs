@@ -3,7 +3,10 @@
 //! A Shoot is a few words here: its name, its binding, whose request it is for, and whether its cloud refuses the
 //! credentials. The index says what to look at when something changes; it is never the last word (see `act`).
 
-use crate::runtime::{census::Census, kept::Kept};
+use crate::{
+    runtime::{census::Census, kept::Kept},
+    tenancy::NamespaceRoles,
+};
 use allotment_api::kyma::{BindingKind, SubscriptionRequest};
 use allotment_core::pool::{AccountName, Entry, LabelKeys, PoolKey, RequestUid, Shoots, Tenant};
 use kube::api::ObjectMeta;
@@ -120,6 +123,12 @@ impl Index {
             taken: BTreeSet::new(),
             marked: BTreeMap::new(),
         }
+    }
+
+    /// Requests count for the tenants that their namespaces have.
+    pub(super) fn counting_by(mut self, roles: Arc<NamespaceRoles>) -> Self {
+        self.census = self.census.counting_by(roles);
+        self
     }
 
     /// A request whose marks nobody was told about yet.

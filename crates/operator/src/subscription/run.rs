@@ -113,7 +113,7 @@ pub(super) struct Inner {
     pub(super) ledger: Ledger,
     pub(super) settings: Settings,
     policy: RwLock<Arc<Policy>>,
-    pub(super) roles: NamespaceRoles,
+    pub(super) roles: Arc<NamespaceRoles>,
     fairness: RwLock<Arc<Fairness>>,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
@@ -143,7 +143,8 @@ impl Operator {
         let recorder = |client: &Client| {
             Recorder::new(client.clone(), "allotment.dev/subscription", &settings.identity, clock.clone())
         };
-        let roles = NamespaceRoles::new(control_plane.clone(), policy.tenancy.clone());
+        let roles = Arc::new(NamespaceRoles::new(control_plane.clone(), policy.tenancy.clone()));
+        let index = Index::new(settings.binding_kind, settings.labels.clone()).counting_by(roles.clone());
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
@@ -151,7 +152,7 @@ impl Operator {
             garden_recorder: recorder(&garden),
             shown: Mutex::new(BTreeMap::new()),
             assigned: Mutex::default(),
-            cache: Cache::new(Index::new(settings.binding_kind, settings.labels.clone())),
+            cache: Cache::new(index),
             leadership: Leadership::new(CONTROLLER, Some(candidate), metrics.clone()),
             control_plane,
             garden,
@@ -187,7 +188,8 @@ impl Operator {
             wanted(&request.spec, &before.rules) != wanted(&request.spec, &policy.rules)
         };
         let names: Vec<super::RequestName> = {
-            let index = self.0.index();
+            let mut index = self.0.index();
+            index.census.recount(None);
             let others = index
                 .requests()
                 .filter(|(_, request)| has_other_tenants || (is_undecided(request) && is_other(request)));
@@ -398,9 +400,10 @@ impl Inner {
     }
 
     fn enqueue_requests_in(&self, namespace: &str) {
-        for (name, _) in self.index().requests().filter(|(name, _)| name.namespace == namespace) {
-            self.queue.add(Task::Request(name.clone()));
-        }
+        let mut index = self.index();
+        let admitted = index.census.recount(Some(namespace));
+        let own = index.requests().map(|(name, _)| name).filter(|name| name.namespace == namespace);
+        own.cloned().chain(admitted).for_each(|name| self.queue.add(Task::Request(name)));
     }
 
     /// Whoever changed an account sees to the rest of its way; but it may not have heard that its change came about.
