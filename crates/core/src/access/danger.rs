@@ -121,6 +121,11 @@ pub const DANGERS: &[Danger] = &[
         resources(&[""], &["secrets"], WRITE),
     ),
     in_cluster_role(
+        "deleting `secrets`",
+        "credentials of system components, and tokens that others were given, are among them",
+        resources(&[""], &["secrets"], &["delete", "deletecollection"]),
+    ),
+    in_cluster_role(
         "writing `configmaps`",
         "ConfigMaps in kube-system configure DNS and, on some clouds, name the administrators",
         resources(&[""], &["configmaps"], WRITE),
@@ -174,14 +179,19 @@ pub const DANGERS: &[Danger] = &[
         resources(&[""], &["nodes/status"], &["update", "patch"]),
     ),
     in_cluster_role(
+        "creating `nodes`",
+        "a new node brings its status along",
+        resources(&[""], &["nodes"], &["create"]),
+    ),
+    in_cluster_role(
         "writing `persistentvolumes`",
         "a volume with a hostPath is the file system of a node",
         resources(&[""], &["persistentvolumes"], WRITE),
     ),
     in_cluster_role(
-        "changing `namespaces`",
+        "changing `namespaces`, `namespaces/status`, `namespaces/finalize`",
         "their labels lift pod security",
-        resources(&[""], &["namespaces"], &["update", "patch"]),
+        resources(&[""], &["namespaces", "namespaces/status", "namespaces/finalize"], &["update", "patch"]),
     ),
     in_cluster_role(
         "writing `validatingwebhookconfigurations`, `mutatingwebhookconfigurations`",
@@ -224,6 +234,11 @@ pub const DANGERS: &[Danger] = &[
         "writing `customresourcedefinitions`",
         "a conversion webhook receives and changes every object of its kind",
         resources(&["apiextensions.k8s.io"], &["customresourcedefinitions"], WRITE),
+    ),
+    in_cluster_role(
+        "writing `openidconnects`, `clusteropenidconnects`",
+        "a new issuer is a login as anybody",
+        resources(&["authentication.gardener.cloud"], &["openidconnects", "clusteropenidconnects"], WRITE),
     ),
     in_cluster_role(
         "writing `apiservices`",

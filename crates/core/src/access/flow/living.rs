@@ -25,13 +25,22 @@ const LOCKED: &str = "access is locked by the platform";
 
 pub(super) fn decide(view: &View<'_>) -> Decision {
     let mut draft = Draft::new(view);
+    // A Cluster of another tenant, found where nobody named its namespace, is as good as none.
+    let is_hidden = view.cluster.is_some_and(|cluster| {
+        let is_named = view.request.spec.cluster_namespace.is_some();
+        !is_named && !is_own(view, cluster) && judge_tenant(view, cluster).is_err() && !is_there(view, &draft)
+    });
+    let view = &View { cluster: view.cluster.filter(|_| !is_hidden), ..*view };
     if !is_held(view.request) {
         return rest(draft).step(Step::Hold);
     }
     let (grant, mended) = Grant::of(view.request);
     draft.tell_marks(view.request);
     tell_mended(&mut draft, &mended);
-    let refusal = view.cluster.and_then(|cluster| refusal(view, cluster, &grant));
+    let refusal = match view.cluster {
+        Some(cluster) => refusal(view, cluster, &grant),
+        None => unknown(view).filter(|_| !is_there(view, &draft)),
+    };
     match &refusal {
         Some(why) => draft.say(KubeconfigCondition::PolicyAllowed, false, "Denied", why),
         None if view.cluster.is_some() => {
@@ -50,7 +59,8 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         return revoked(view, draft, grant, "Revoked", message);
     }
     match (view.cluster, refusal) {
-        (None, _) => without_cluster(view, draft, grant),
+        (None, Some(why)) => refused::decide(view, draft, grant, &why),
+        (None, None) => without_cluster(view, draft, grant),
         (Some(cluster), _) if has_moved(&draft, cluster) => moved(view, draft, cluster, grant),
         (Some(_), Some(why)) => refused::decide(view, draft, grant, &why),
         (Some(cluster), None) => {
@@ -88,27 +98,37 @@ fn judge_tenant(view: &View<'_>, cluster: &Cluster) -> Result<(), Denial> {
     let label = labels.and_then(|labels| labels.get(tenant::GLOBAL_ACCOUNT_ID)).map(String::as_str);
     let infrastructure = cluster.spec.infrastructure.as_ref();
     let claim = Claim { selector: infrastructure.map(|it| it.subscription_selector.as_str()), label };
-    let is_own = cluster.metadata.namespace.as_deref() == Some(namespace);
+    let is_own = is_own(view, cluster);
     match (view.role, tenancy::claimed(&claim)) {
         (NamespaceRole::Tenants(tenants), None) if is_own && !tenants.is_empty() => Ok(()),
         // Somebody else's namespace: that it says nothing of its tenant is no way in.
-        (NamespaceRole::Tenants(_), None) if !is_own => Err(Denial {
-            reason: "TenantMissing",
-            message: format!(
-                "the Cluster names no tenant, so namespace {namespace} gets no access to it; label it globalaccountid"
-            ),
-        }),
+        (NamespaceRole::Tenants(_), None) if !is_own => {
+            Err(Denial { reason: "TenantMissing", message: unknown(view).unwrap_or_default() })
+        }
         (role, _) => tenancy::judge(role, namespace, &claim).map(drop).map_err(|denial| match is_own {
             true => denial,
             // Whoever guesses the names of a Cluster does not learn whose it is.
-            false => Denial {
-                message: format!(
-                    "namespace {namespace} has not the tenant of the Cluster, and gets no access to it"
-                ),
-                ..denial
-            },
+            false => Denial { message: unknown(view).unwrap_or(denial.message), ..denial },
         }),
     }
+}
+
+fn is_own(view: &View<'_>, cluster: &Cluster) -> bool {
+    cluster.metadata.namespace == view.request.metadata.namespace
+}
+
+/// What a tenant hears of a Cluster in a namespace that is not its own: the same whether there is none, or one that it may not have.
+fn unknown(view: &View<'_>) -> Option<String> {
+    let own = view.request.metadata.namespace.as_deref().unwrap_or_default();
+    let (cluster, NamespaceRole::Tenants(_)) = (&view.request.spec.cluster, view.role) else { return None };
+    let named = view.request.spec.cluster_namespace.as_deref();
+    let found = view.cluster.and_then(|cluster| cluster.metadata.namespace.as_deref());
+    let namespace = named.or(found)?;
+    (namespace != own).then(|| {
+        format!(
+            "namespace {own} may have no Cluster {cluster} of namespace {namespace}: there is none, or it is not its tenant's"
+        )
+    })
 }
 
 fn tell_mended(draft: &mut Draft, mended: &[Mended]) {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const RULES: &str = "/spec/clusterRole/rules";
 const ROLE: &str = "/spec/role";
 const TAKES_OVER: &str = "can take over the cluster";
-const NO_TENANT: &str = "has not the tenant of the Cluster, and gets no access to it";
+const NO_TENANT: &str = "there is none, or it is not its tenant's";
 const WRITES: &str = "only the operator writes it";
 const TOKENS: &str = "the status named tokens that this request never had";
 const LEADS: &str = "a Role there leads to cluster-admin";
