@@ -10,6 +10,7 @@ mod input;
 mod kubeconfig;
 mod ledger;
 mod openmcp;
+mod operators;
 mod place;
 mod pool;
 mod rules;

@@ -105,9 +105,14 @@ pub struct Index {
 
 impl Index {
     /// Nothing is known yet.
-    pub fn new(follows_namespaced: bool, roles: Arc<NamespaceRoles>) -> Self {
-        let census = Census::default().counting_by(roles);
-        Self { follows_namespaced, census, ..Self::default() }
+    pub fn new(follows_namespaced: bool) -> Self {
+        Self { follows_namespaced, ..Self::default() }
+    }
+
+    /// Clusters count for the tenants that their namespaces have.
+    pub(super) fn counting_by(mut self, roles: Arc<NamespaceRoles>) -> Self {
+        self.census = self.census.counting_by(roles);
+        self
     }
 
     /// Whether there are no Clusters.

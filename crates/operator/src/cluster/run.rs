@@ -141,7 +141,7 @@ impl Operator {
         let recorder =
             Recorder::new(control_plane.clone(), "allotment.dev/cluster", &settings.identity, clock.clone());
         let roles = Arc::new(NamespaceRoles::new(control_plane.clone(), policy.tenancy.clone()));
-        let index = Index::new(policy.clusters.follows_namespaced_profiles(), roles.clone());
+        let index = Index::new(policy.clusters.follows_namespaced_profiles()).counting_by(roles.clone());
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {

@@ -23,7 +23,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api,
-    api::{ApiResource, DynamicObject, GroupVersionKind, PostParams},
+    api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, PostParams},
 };
 use serde_json::{Value, json};
 use std::{
@@ -108,6 +108,8 @@ impl Bench {
         };
         let (secrets, bindings) =
             (api("", "v1", "Secret"), api("security.gardener.cloud", "v1alpha1", "CredentialsBinding"));
+        // The garden comes with some accounts: then three of the others would not wait.
+        bindings.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
         for number in 0..CLAIMS * 2 + 10 {
             let name = format!("gcp-{number}");
             create(&secrets, json!({ "metadata": { "name": name } })).await?;

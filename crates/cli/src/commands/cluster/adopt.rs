@@ -5,7 +5,7 @@ use crate::{
     commands::{
         input,
         input::{WRONG_USAGE, confirmed},
-        show,
+        operators, show,
     },
     output::{self, Paint},
 };
@@ -56,6 +56,7 @@ pub(super) struct Asked {
 }
 
 pub(super) async fn run(opened: &Opened, asked: Asked) -> Result<ExitCode> {
+    operators::must_be_in(&opened.inspector.control_plane, &asked.operator_namespace).await?;
     let cluster = match &asked.file {
         Some(file) => match from_file(opened, &asked, file).await? {
             Ok(cluster) => cluster,

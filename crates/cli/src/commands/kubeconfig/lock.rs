@@ -3,6 +3,7 @@
 use super::Scope;
 use crate::{
     args::kubeconfig::{LockArgs, Selection},
+    commands::operators,
     output,
 };
 use allotment_api::{
@@ -73,6 +74,7 @@ pub(super) fn locks(selection: &Selection, lock: &LockArgs) -> Result<Order> {
 }
 
 pub(super) async fn write(scope: &Scope, order: &Order) -> Result<()> {
+    operators::must_be_in(&scope.client, &order.namespace).await?;
     let api: Api<AccessLock> = Api::namespaced(scope.client.clone(), &order.namespace);
     for lock in &order.locks {
         let name = lock.name_any();

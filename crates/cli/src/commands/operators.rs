@@ -1,0 +1,23 @@
+//! Where the operators run.
+
+use allotment_operator::runtime::call::call;
+use anyhow::{Result, bail};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client, ResourceExt, api::ListParams};
+
+/// What the names of our Leases begin with.
+const LEASES: &str = "allotment-";
+
+/// Ends with an error unless operators have a Lease in this namespace: what they obey in their own namespace does nothing anywhere
+/// else.
+pub(super) async fn must_be_in(client: &Client, namespace: &str) -> Result<()> {
+    let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
+    let found =
+        call(|| format!("list Leases in {namespace}"), leases.list_metadata(&ListParams::default())).await?;
+    if found.iter().any(|lease| lease.name_any().starts_with(LEASES)) {
+        return Ok(());
+    }
+    bail!(
+        "no operator has a Lease in namespace {namespace}: say with --operator-namespace where the operators run; nothing was changed"
+    );
+}
