@@ -21,7 +21,7 @@ use allotment_api::{
 };
 use allotment_core::{
     cluster::{
-        Clusters,
+        AllowedReference, Clusters,
         flow::{self, Decision, Looked, Standing, View, decide, is_request_of},
         shoot_name,
     },
@@ -84,10 +84,7 @@ pub(super) enum Next {
 
 impl Inner {
     pub(super) async fn look_at_cluster(&self, name: &ClusterName) -> Result<Outcome, Trouble> {
-        let role = match self.planted.has(Planted::AnyReferenceForAll) {
-            true => NamespaceRole::Trusted,
-            false => self.roles.role_now(&name.namespace).await?,
-        };
+        let role = self.roles.role_now(&name.namespace).await?;
         let Some(mut scene) = self.gather(name, role) else {
             self.forget(name);
             return Ok(Outcome::Done);
@@ -121,6 +118,15 @@ impl Inner {
         }
         if self.planted.has(Planted::OwnedByStatus) {
             scene.adopts = scene.cluster.status.as_ref().and_then(|status| status.shoot_uid.clone());
+        }
+        if self.planted.has(Planted::AnyReferenceForAll) {
+            let any = |kind: &str| AllowedReference {
+                kind: kind.to_owned(),
+                name: "*".to_owned(),
+                namespaces: None,
+                tenants: None,
+            };
+            Arc::make_mut(&mut scene.clusters).references = ["Secret", "ConfigMap"].map(any).to_vec();
         }
         if self.planted.has(Planted::ProtectionIgnored) {
             Arc::make_mut(&mut scene.cluster).spec.deletion_protection = Some(false);

@@ -5,9 +5,20 @@ use allotment_operator::planted::Planted;
 use allotment_sim::stage::{Play, enumerate};
 
 /// Faults that were planted, the seed that finds each, and what is said.
-const RECORDED: [(Planted, u64, &str); 2] = [
+const RECORDED: [(Planted, u64, &str); 9] = [
     (Planted::AnyTenantForAll, 1, "has an account of tenant"),
     (Planted::AdoptedByAnnotation, 3, "was given to namespace hostile"),
+    (Planted::OwnedByStatus, 64, "was given to namespace hostile"),
+    (Planted::AnyReferenceForAll, 13, "refers to dns-of-t1, which belongs to another"),
+    (Planted::MapsOfForgedOwner, 1, "was deleted, and Shoot c-104639b refers to it"),
+    (Planted::AnyRoleNamespace, 4, "has a Role in namespace allotment-access"),
+    (Planted::ProtectionIgnored, 7, "was deleted, and Cluster k1 is protected"),
+    (Planted::LockUndone, 16, "is locked, and has something in Shoot"),
+    (
+        Planted::AnyNamespaceForAll,
+        5,
+        "of namespace default holds something of a request of namespace hostile",
+    ),
 ];
 
 #[test]
@@ -30,6 +41,9 @@ fn a_crash_at_a_write_gives_nothing_away() {
 
 #[test]
 fn planted_faults_are_found() {
+    for fault in Planted::OF_HOSTILE {
+        assert!(RECORDED.iter().any(|(recorded, ..)| *recorded == fault), "{fault:?} has no seed");
+    }
     for (fault, seed, says) in RECORDED {
         finds(Play::Hostile, fault, seed, says);
     }

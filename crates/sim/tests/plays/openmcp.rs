@@ -27,6 +27,7 @@ fn planted_faults_are_found() {
     for (fault, seed, says) in [
         (Planted::TakenByName, 1, "is not answered"),
         (Planted::UnreadIsGone, 29, "is still there"),
+        (Planted::NothingTakenBack, 2, "a resync wrote"),
         (Planted::WithdrawnUnseen, 5, "was let go, and"),
     ] {
         finds(Play::Openmcp, fault, seed, says);

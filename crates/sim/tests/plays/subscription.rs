@@ -34,6 +34,7 @@ fn planted_faults_are_found() {
         (Planted::LimitCountedThenWritten, 9, "clusters, 3 are allowed"),
         (Planted::ReleaseLooksOnlyAtShoots, 1, "which is draining by"),
         (Planted::BindingWithoutVersion, 24, "and was labelled for"),
+        (Planted::FailedReadIsGone, 11, "which its request"),
     ] {
         finds(Play::Subscription, fault, seed, says);
     }
