@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AllowedReference {
     /// Its kind: `Secret`, `ConfigMap`, `WorkloadIdentity`; `Extension` for the type of an extension.
-    #[schemars(length(min = 1))]
+    #[schemars(extend("enum" = ["Secret", "ConfigMap", "WorkloadIdentity", "Extension"]))]
     pub kind: String,
     /// Its name, or a pattern with `*`.
     #[schemars(length(min = 1))]
