@@ -147,6 +147,44 @@ fn references_and_fields_of_the_platform_are_refused_to_tenants() {
 }
 
 #[test]
+fn fields_that_the_table_does_not_have_are_refused_whatever_they_hold() {
+    for value in
+        [json!({}), json!([]), json!([null]), json!([[]]), json!([{ "a": null }]), json!(""), json!(0)]
+    {
+        for (template, field) in [
+            (json!({ "foo": value }), "foo"),
+            (json!({ "metadata": { "foo": value } }), "metadata.foo"),
+            (json!({ "spec": { "foo": value } }), "spec.foo"),
+            (json!({ "spec": { "hibernation": { "foo": value } } }), "spec.hibernation.foo"),
+            (json!({ "spec": { "foo": { "bar": value } } }), "spec.foo.bar"),
+            (json!({ "spec": { "hibernation.schedules": value } }), "spec.hibernation.schedules"),
+            (json!({ "spec": { "hibernation.enabled": value } }), "spec.hibernation.enabled"),
+            (json!({ "spec": { "resources": [{ "name": "a", "foo": value }] } }), "spec.resources[a].foo"),
+            (
+                json!({ "spec": { "provider": { "workers": [{ "name": "cpu-worker-0", "foo": value }] } } }),
+                "spec.provider.workers[cpu-worker-0].foo",
+            ),
+        ] {
+            let problems = tenants(template.clone()).problems();
+            let field = format!("spec.shootTemplate.{field}");
+            let is_it =
+                |problem: &str| problem.strip_prefix(&field).is_some_and(|rest| !rest.starts_with('.'));
+            assert!(problems.iter().any(|problem| is_it(&problem.field)), "{template}: {problems:?}");
+        }
+    }
+    // What a merge patch keeps in lists.
+    for (entry, field) in [(json!({ "foo": null }), "[0].foo"), (json!(null), "[0]")] {
+        let template = json!({ "spec": { "hibernation": { "schedules": [entry] } } });
+        let problems = tenants(template).problems();
+        let fields: Vec<&str> = problems.iter().map(|problem| problem.field.as_str()).collect();
+        assert_eq!(fields, [format!("spec.shootTemplate.spec.hibernation.schedules{field}")]);
+    }
+    // An object that the table knows may be empty, and a null takes away what is not there.
+    let known = json!({ "foo": null, "spec": { "foo": null, "hibernation": {}, "resources": [] } });
+    tenants(known).render().unwrap();
+}
+
+#[test]
 fn namespaces_of_the_platform_may_use_what_they_could_before() {
     for (template, field) in refused() {
         for role in [NamespaceRole::Platform, NamespaceRole::Trusted] {

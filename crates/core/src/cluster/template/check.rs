@@ -84,17 +84,37 @@ impl Judge<'_> {
 
     /// `path` is how the table calls the field, `shown` how people find it.
     fn visit(&self, path: &str, shown: &str, before: &Value, after: &Value, findings: &mut Findings) {
-        if before == after {
+        // Two nulls are a null that somebody wrote into a list: a garden stumbles over it as over any other value.
+        if before == after && !after.is_null() {
             return;
         }
         if let Some(class) = class(path) {
             return self.verdict(class, path, shown, before, after, findings);
         }
+        let shape = shape(path);
         // Whoever writes it: what follows relies on the shape, and Gardener would refuse another one.
-        if let Some(shape) = shape(path).filter(|shape| !shape.fits(after)) {
+        let is_null_entry = before.is_null() && after.is_null() && path.ends_with("[]");
+        if let Some(shape) = shape.filter(|shape| is_null_entry || !shape.fits(after)) {
             findings.problem(self.writer.problem(shown, format!("must be {shape}")));
             return;
         }
+        let told = findings.problems.len();
+        self.visit_below(path, shown, before, after, findings);
+        // An unknown field is refused for what is in it, or for itself where nothing is: a garden knows neither.
+        let is_set = !after.is_null() || before.is_null();
+        if shape.is_none() && is_set && findings.problems.len() == told {
+            self.refuse_unknown(shown, findings);
+        }
+    }
+
+    fn refuse_unknown(&self, shown: &str, findings: &mut Findings) {
+        if matches!(self.rights, Rights::Tenant(_)) {
+            let what = "is not a field that tenants may set: only the platform may";
+            findings.problem(self.writer.problem(shown, what));
+        }
+    }
+
+    fn visit_below(&self, path: &str, shown: &str, before: &Value, after: &Value, findings: &mut Findings) {
         let nothing = Map::new();
         match (before, after) {
             (Value::Object(_) | Value::Null, Value::Object(_) | Value::Null) => {
@@ -103,7 +123,7 @@ impl Judge<'_> {
                 let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
                 for name in names {
                     let of = |all: &Map<String, Value>| all.get(name).cloned().unwrap_or_default();
-                    let (path, shown) = (below(path, name), below(shown, name));
+                    let (path, shown) = (field(path, name), below(shown, name));
                     self.visit(&path, &shown, &of(before), &of(after), findings);
                 }
             }
@@ -112,11 +132,7 @@ impl Judge<'_> {
                     self.visit(&format!("{path}[]"), &format!("{shown}{place}"), before, after, findings);
                 }
             }
-            _ if matches!(self.rights, Rights::Platform) => (),
-            _ => {
-                let what = "is not a field that tenants may set: only the platform may";
-                findings.problem(self.writer.problem(shown, what));
-            }
+            _ => self.refuse_unknown(shown, findings),
         }
     }
 
@@ -196,6 +212,14 @@ fn reserved(before: &Value, after: &Value) -> Vec<String> {
 /// No name in a garden is longer.
 fn cut(name: &str) -> &str {
     name.get(..name.floor_char_boundary(SHOWN)).unwrap_or(name)
+}
+
+/// How the table calls a field. A name that reads like a path is no field, and not the one that it reads like.
+fn field(path: &str, name: &str) -> String {
+    match name.contains(['.', '[', ']']) {
+        true => below(path, &format!("{name:?}")),
+        false => below(path, name),
+    }
 }
 
 fn items(value: &Value) -> &[Value] {
