@@ -26,6 +26,18 @@ pub const KEY: &str = "config.yaml";
 /// Stands between the name of the Shoot and the hash of the content.
 const INFIX: &str = "-authentication-";
 
+/// What begins so is Kubernetes' own: `system:masters` may do everything. Without a prefix an issuer could say so of anybody.
+const RESERVED: [UserRule; 2] = [
+    UserRule {
+        expression: "!user.username.startsWith('system:')",
+        message: "names of users may not begin with system:",
+    },
+    UserRule {
+        expression: "user.groups.all(group, !group.startsWith('system:'))",
+        message: "names of groups may not begin with system:",
+    },
+];
+
 /// The ConfigMap that has to be there before the Shoot is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authentication {
@@ -72,6 +84,7 @@ struct Jwt<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claim_validation_rules: Vec<ClaimRule<'a>>,
     claim_mappings: Mappings<'a>,
+    user_validation_rules: [UserRule; 2],
 }
 
 #[derive(Serialize)]
@@ -88,6 +101,12 @@ struct Issuer<'a> {
 struct ClaimRule<'a> {
     claim: &'a str,
     required_value: &'a str,
+}
+
+#[derive(Serialize)]
+struct UserRule {
+    expression: &'static str,
+    message: &'static str,
 }
 
 #[derive(Serialize)]
@@ -200,6 +219,7 @@ fn issuer<'a>(field: &str, config: &'a OidcConfig, findings: &mut Findings) -> O
                 .as_deref()
                 .map(|claim| Mapping { claim, prefix: groups_prefix.clone().unwrap_or_default() }),
         },
+        user_validation_rules: RESERVED,
     })
 }
 

@@ -41,6 +41,18 @@ fn prefixes_are_those_of_the_old_flags() {
 }
 
 #[test]
+fn no_issuer_makes_anybody_a_user_or_a_group_of_kubernetes_own() {
+    for config in [
+        good(),
+        json!({ "issuerURL": "https://i.example.org", "clientID": "c", "usernamePrefix": "-", "groupsClaim": "groups" }),
+    ] {
+        let rules = jwt(&with(config))["userValidationRules"].clone();
+        assert_eq!(rules[0]["expression"], "!user.username.startsWith('system:')");
+        assert_eq!(rules[1]["expression"], "user.groups.all(group, !group.startsWith('system:'))");
+    }
+}
+
+#[test]
 fn nothing_is_dropped() {
     let claims = jwt(&but("requiredClaims", json!({ "b": "2", "a": "1" })))["claimValidationRules"].clone();
     assert_eq!(

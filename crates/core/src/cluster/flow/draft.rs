@@ -151,8 +151,11 @@ impl Draft {
         }
     }
 
-    /// Whether the issuers are rolled out, and what could not be done as asked.
-    pub fn oidc(&mut self, view: &View<'_>, notes: &[Note], is_rolled_out: bool) {
+    /// Whether the issuers are rolled out or withheld, and what could not be done as asked.
+    pub fn oidc(&mut self, view: &View<'_>, notes: &[Note], is_rolled_out: bool, withheld: Option<String>) {
+        if let Some(withheld) = withheld {
+            return self.say(ClusterCondition::OidcApplied, false, "Withheld", withheld);
+        }
         let spec = &view.cluster.spec;
         if spec.oidc_config.is_none() && spec.additional_oidc_configs.is_empty() {
             return self.drop_condition(ClusterCondition::OidcApplied);

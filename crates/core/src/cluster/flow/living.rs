@@ -3,7 +3,7 @@
 use super::{
     Apply, Decision, Looked, Step, View, ask,
     draft::Draft,
-    is_held, is_marked,
+    is_held, is_marked, issuers,
     ownership::{Ownership, carries_owner, ownership},
     reading,
     reading::Stage,
@@ -140,7 +140,7 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
 }
 
 /// There is an account, and no Shoot yet, or no longer.
-fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, rendered: Rendered) -> Decision {
+fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, mut rendered: Rendered) -> Decision {
     if !view.is_live {
         return rest(draft).step(Step::LookLive);
     }
@@ -159,7 +159,8 @@ fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, rendered: Rendered
         return rest(draft).after(AFTER_STRANGER);
     }
     draft.status.shoot_name = rendered.shoot["metadata"]["name"].as_str().map(str::to_owned);
-    draft.oidc(view, &rendered.notes, false);
+    let withheld = issuers::withhold(view, &mut rendered, None);
+    draft.oidc(view, &rendered.notes, false, withheld);
     if let Err(denial) = tenant::judge_request(view) {
         draft.not_yet(ClusterPhase::Failed, denial.reason, denial.message);
         return rest(draft);
@@ -195,7 +196,7 @@ fn made(
         draft.not_yet(ClusterPhase::Failed, "OtherAccount", message);
         return rest(draft);
     }
-    let Rendered { shoot: mut wanted, authentication, notes } = match rendered {
+    let mut rendered = match rendered {
         Ok(rendered) => rendered,
         Err(problems) => {
             draft.problems(&problems);
@@ -203,6 +204,8 @@ fn made(
             return rest(draft);
         }
     };
+    let withheld = issuers::withhold(view, &mut rendered, Some(shoot));
+    let Rendered { shoot: mut wanted, authentication, notes } = rendered;
     stamp(&mut wanted);
     let (is_applied, is_forced) =
         (is_applied(&wanted, shoot), is_marked(view.cluster, annotation::RECONCILE));
@@ -215,7 +218,7 @@ fn made(
         let message = "what is asked for is brought to the Shoot when its turn comes";
         draft.not_yet(ClusterPhase::Updating, "Pending", message);
     }
-    draft.oidc(view, &notes, is_applied && reading::stage(shoot) == Stage::Done);
+    draft.oidc(view, &notes, is_applied && reading::stage(shoot) == Stage::Done, withheld);
     if let (false, Some(refusal)) = (is_applied, view.refusal) {
         draft.not_yet(ClusterPhase::Failed, "Refused", format!("the garden refuses the change: {refusal}"));
         return rest(draft).after(AFTER_REFUSAL);

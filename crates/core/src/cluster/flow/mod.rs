@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `living`, `ending`, `byoc` | the decision |
 //! | `locked` | what an AccessLock does to its administrators |
+//! | `issuers` | issuers that are withheld, as administrators are |
 //! | `ask` | the SubscriptionRequest of a Cluster |
 //! | `ownership` | which Shoot is a Cluster's own |
 //! | `quota` | a new Cluster for which a cap leaves no room |
@@ -18,6 +19,7 @@ mod ask;
 mod byoc;
 mod draft;
 mod ending;
+mod issuers;
 mod living;
 mod locked;
 mod news;

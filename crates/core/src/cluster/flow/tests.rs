@@ -1,5 +1,6 @@
 //! A Cluster from its beginning to its end, a step at a time.
 
+mod issuers;
 mod locked;
 mod ownership;
 mod protection;
