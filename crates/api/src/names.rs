@@ -58,6 +58,8 @@ pub mod annotation {
     pub const OWN_ENTRIES: &str = "allotment.dev/own-entries";
     /// On a Shoot: the digest of what was last applied, so that a look that changes nothing writes nothing.
     pub const APPLIED: &str = "allotment.dev/applied";
+    /// On a Shoot: the tenant that it was made for. A namespace that has come to another tenant gets no new access to it.
+    pub const TENANT: &str = "allotment.dev/tenant";
     /// On a Cluster: asks for a Shoot that exists. It does nothing: adoption takes a `ShootAdoption` of the platform.
     pub const ADOPT_SHOOT: &str = "allotment.dev/adopt-shoot";
     /// On a pool entry: why its account takes no new clusters. Removing it lifts the quarantine.

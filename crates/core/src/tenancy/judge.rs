@@ -84,6 +84,27 @@ pub fn judge(role: &NamespaceRole, namespace: &str, claim: &Claim<'_>) -> Result
     }
 }
 
+/// Judges the tenant that a Shoot was made for, where it is known: labels and selectors can be rewritten by whoever has the namespace.
+pub fn judge_remembered(
+    role: &NamespaceRole,
+    namespace: &str,
+    remembered: Option<&str>,
+) -> Result<(), Denial> {
+    match (role, remembered.map(Tenant::new)) {
+        // The tenant is not named: it is not one of this namespace.
+        (NamespaceRole::Tenants(tenants), Some(remembered)) if !tenants.contains(&remembered) => {
+            Err(Denial {
+                reason: "OtherTenant",
+                message: format!(
+                    "the cluster was made for a tenant that namespace {namespace} does not belong to; the platform team can hand it \
+                 over"
+                ),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The condition for a judgement; none where there is nothing to report.
 pub fn verdict(judgement: &Result<Judged, Denial>) -> Option<Verdict> {
     let (status, reason, message) = match judgement {

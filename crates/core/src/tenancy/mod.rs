@@ -8,7 +8,7 @@ mod judge;
 #[cfg(test)]
 mod tests;
 
-pub use judge::{Claim, Judged, TENANT_ALLOWED, claimed, judge, verdict};
+pub use judge::{Claim, Judged, TENANT_ALLOWED, claimed, judge, judge_remembered, verdict};
 
 use crate::pool::Tenant;
 use schemars::JsonSchema;

@@ -73,13 +73,22 @@ pub(super) struct Known {
 /// As many requests with marks are remembered until they are told about.
 const MOST_MARKED: usize = 1000;
 
+/// What is known of a Shoot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct KnownShoot {
+    /// How the rotation of its own credentials stands.
+    rotation: String,
+    /// The tenant that it was made for.
+    tenant: Option<String>,
+    cluster: Option<RequestName>,
+}
+
 /// What is known.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     requests: Kept<RequestName, Known>,
     clusters: Kept<RequestName, Arc<Cluster>>,
-    /// How the rotation of a Shoot's own credentials stands.
-    rotations: Kept<String, (String, Option<RequestName>)>,
+    shoots: Kept<String, KnownShoot>,
     locks: LockStore,
     /// Requests by the name of their Cluster, whatever its namespace.
     asking: BTreeMap<String, BTreeSet<RequestName>>,
@@ -124,8 +133,16 @@ impl Index {
 
     /// How the rotation of a cluster's own credentials stands; empty for one that the tenant brought.
     pub(super) fn rotation_of(&self, cluster: &Cluster) -> String {
-        let shoot = cluster.status.as_ref().and_then(|status| status.shoot_name.clone());
-        shoot.and_then(|name| self.rotations.get(&name)).map(|known| known.0.clone()).unwrap_or_default()
+        self.shoot_of(cluster).map(|known| known.rotation.clone()).unwrap_or_default()
+    }
+
+    /// The tenant that a Cluster's Shoot was made for.
+    pub(super) fn remembered_tenant(&self, cluster: &Cluster) -> Option<String> {
+        self.shoot_of(cluster)?.tenant.clone()
+    }
+
+    fn shoot_of(&self, cluster: &Cluster) -> Option<&KnownShoot> {
+        self.shoots.get(cluster.status.as_ref()?.shoot_name.as_ref()?)
     }
 
     /// Whether an AccessLock names a request, or its Cluster.
@@ -224,23 +241,22 @@ impl Index {
     }
 
     pub(super) fn learn_shoot(&mut self, shoot: &Shoot) -> Vec<RequestName> {
-        let rotation = rotation(shoot);
         let cluster =
             shoot.annotations().get(annotation::CLUSTER).and_then(|cluster| cluster.split_once('/'));
         let cluster = cluster
             .map(|(namespace, name)| RequestName { namespace: namespace.to_owned(), name: name.to_owned() });
-        let before = self.rotations.insert(shoot.name_any(), (rotation.clone(), cluster.clone()));
-        match cluster {
-            Some(cluster) if before.is_none_or(|before| before.0 != rotation) => {
-                self.asking_for(&cluster.name)
-            }
+        let tenant = shoot.annotations().get(annotation::TENANT).filter(|tenant| !tenant.is_empty()).cloned();
+        let known = KnownShoot { rotation: rotation(shoot), tenant, cluster };
+        let before = self.shoots.insert(shoot.name_any(), known.clone());
+        match &known.cluster {
+            Some(cluster) if before.as_ref() != Some(&known) => self.asking_for(&cluster.name),
             _ => Vec::new(),
         }
     }
 
     pub(super) fn forget_shoot(&mut self, name: &str) -> Vec<RequestName> {
-        let gone = self.rotations.remove(&name.to_owned());
-        gone.and_then(|gone| gone.1).map(|cluster| self.asking_for(&cluster.name)).unwrap_or_default()
+        let gone = self.shoots.remove(&name.to_owned());
+        gone.and_then(|gone| gone.cluster).map(|cluster| self.asking_for(&cluster.name)).unwrap_or_default()
     }
 
     fn asking_for(&self, cluster: &str) -> Vec<RequestName> {
@@ -255,7 +271,7 @@ impl keep::Index for Index {
     fn is_complete(&self) -> bool {
         self.requests.is_listed()
             && self.clusters.is_listed()
-            && self.rotations.is_listed()
+            && self.shoots.is_listed()
             && self.locks.is_listed()
     }
 
@@ -263,7 +279,7 @@ impl keep::Index for Index {
         match what {
             Followed::Requests => &mut self.requests,
             Followed::Clusters => &mut self.clusters,
-            Followed::Shoots => &mut self.rotations,
+            Followed::Shoots => &mut self.shoots,
             Followed::Locks => self.locks.progress(),
         }
     }
@@ -279,7 +295,7 @@ impl keep::Index for Index {
                 gone.flat_map(|name| self.forget_cluster(&name)).collect()
             }
             Followed::Shoots => {
-                let gone = self.rotations.missing().into_iter();
+                let gone = self.shoots.missing().into_iter();
                 gone.flat_map(|name| self.forget_shoot(&name)).collect()
             }
             Followed::Locks => {

@@ -46,6 +46,8 @@ pub(super) struct Scene {
     pub(super) cluster: Option<Arc<Cluster>>,
     pub(super) role: NamespaceRole,
     pub(super) policy: Policy,
+    /// The tenant that the Cluster's Shoot was made for.
+    tenant: Option<String>,
     pub(super) rotation: String,
     /// The cluster, once it was reached in this look, and what is written of where it is.
     pub(super) reached: Option<Reached>,
@@ -109,6 +111,7 @@ impl Scene {
                 && !(inner.planted.has(Planted::LockUndone) && is_restored(&self.request)),
             cluster: self.cluster.as_deref(),
             role: &self.role,
+            tenant: self.tenant.as_deref(),
             rotation: &self.rotation,
             place: self.place.as_deref(),
             is_granted: self.is_granted,
@@ -190,6 +193,7 @@ impl Inner {
         let Known { request, has_kubeconfig } = index.request(name)?;
         let cluster = index.cluster_of(&request, &policy.cluster_namespace);
         let rotation = cluster.as_ref().map(|cluster| index.rotation_of(cluster)).unwrap_or_default();
+        let tenant = cluster.as_ref().and_then(|cluster| index.remembered_tenant(cluster));
         drop(index);
         Some(Scene {
             is_look_due: Instant::now() >= self.looks.due(name, request.metadata.uid.as_deref()),
@@ -200,6 +204,7 @@ impl Inner {
             cluster,
             role,
             policy,
+            tenant,
             rotation,
             reached: None,
             place: None,

@@ -73,11 +73,14 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
 
 fn refusal(view: &View<'_>, cluster: &Cluster, grant: &Grant) -> Option<String> {
     let metadata = &cluster.metadata;
-    if let Err(denial) = judge_tenant(view, cluster) {
+    let namespace = view.request.metadata.namespace.as_deref().unwrap_or_default();
+    let judged = judge_tenant(view, cluster);
+    let judged = judged.and_then(|()| tenancy::judge_remembered(view.role, namespace, view.tenant));
+    if let Err(denial) = judged {
         return Some(denial.message);
     }
     let asking = Asking {
-        namespace: view.request.metadata.namespace.as_deref().unwrap_or_default(),
+        namespace,
         cluster_namespace: metadata.namespace.as_deref().unwrap_or_default(),
         cluster: metadata.name.as_deref().unwrap_or_default(),
     };

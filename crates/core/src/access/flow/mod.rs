@@ -41,6 +41,8 @@ pub struct View<'a> {
     pub cluster: Option<&'a Cluster>,
     /// What the namespace of the request may ask for.
     pub role: &'a NamespaceRole,
+    /// The tenant that the Cluster's Shoot was made for, as the garden tells it.
+    pub tenant: Option<&'a str>,
     /// How the rotation of the cluster's own credentials stands.
     pub rotation: &'a str,
     /// The cluster's address and CA, if it was reached: see [`super::grant::place`].

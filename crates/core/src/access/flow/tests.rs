@@ -19,6 +19,7 @@ struct World {
     role: NamespaceRole,
     is_locked: bool,
     is_published: bool,
+    tenant: Option<&'static str>,
     rotation: &'static str,
     place: Option<&'static str>,
     is_granted: bool,
@@ -61,6 +62,7 @@ impl World {
             role: NamespaceRole::Trusted,
             is_locked: false,
             is_published: false,
+            tenant: None,
             rotation: "r1",
             place: None,
             is_granted: false,
@@ -94,6 +96,7 @@ impl World {
             is_locked: self.is_locked,
             cluster: cluster.as_ref(),
             role: &self.role,
+            tenant: self.tenant,
             rotation: self.rotation,
             place: self.place,
             is_granted: self.is_granted,
@@ -489,6 +492,25 @@ fn of_tenant(tenants: &[&str], cluster_namespace: &str, tenant: Option<&str>) ->
         }];
     }
     world
+}
+
+#[test]
+fn access_is_for_the_tenant_that_the_shoot_was_made_for_whatever_the_cluster_says() {
+    let is_granted = |world: &World| world.decide().step == Step::Record;
+    for (tenants, namespace, tenant) in [(["u"], "a", None), (["u"], "a", Some("u")), (["u"], "b", Some("u"))]
+    {
+        let mut world = of_tenant(&tenants, namespace, tenant);
+        world.tenant = Some("t");
+        assert!(!is_granted(&world), "{namespace} {tenant:?}");
+        world.tenant = Some("u");
+        assert!(is_granted(&world), "{namespace} {tenant:?}");
+    }
+    let mut world = of_tenant(&["t", "u"], "a", None);
+    world.tenant = Some("t");
+    assert!(is_granted(&world), "one of several tenants");
+    world.role = NamespaceRole::Platform;
+    world.tenant = Some("v");
+    assert!(is_granted(&world), "the platform's namespaces are for any tenant");
 }
 
 #[test]

@@ -160,6 +160,7 @@ fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, mut rendered: Rend
     }
     draft.status.shoot_name = rendered.shoot["metadata"]["name"].as_str().map(str::to_owned);
     let withheld = issuers::withhold(view, &mut rendered, None);
+    tenant::remember(view, &mut rendered.shoot);
     draft.oidc(view, &rendered.notes, false, withheld);
     if let Err(denial) = tenant::judge_request(view) {
         draft.not_yet(ClusterPhase::Failed, denial.reason, denial.message);
@@ -206,6 +207,7 @@ fn made(
     };
     let withheld = issuers::withhold(view, &mut rendered, Some(shoot));
     let Rendered { shoot: mut wanted, authentication, notes } = rendered;
+    tenant::remember(view, &mut wanted);
     stamp(&mut wanted);
     let (is_applied, is_forced) =
         (is_applied(&wanted, shoot), is_marked(view.cluster, annotation::RECONCILE));

@@ -1,15 +1,49 @@
-//! Whether the namespace of a Cluster has the tenant that the Cluster names. Judged when something new is asked for: an account,
-//! the use of a cluster that the tenant brings, a further administrator. What is there stays.
+//! Whether the namespace of a Cluster has the tenant that the Cluster names, and the one that its Shoot was made for. Judged when
+//! something new is asked for: an account, the use of a cluster that the tenant brings, a further administrator. What is there stays.
+//!
+//! A Cluster for a shared account need not name a tenant, and whoever has its namespace can change the label that does. So the Shoot
+//! remembers the tenant: tenants cannot write in the garden.
 
-use super::View;
+use super::{
+    View,
+    ownership::{Ownership, carries_owner, ownership},
+};
 use crate::{
     condition,
     pool::Denial,
-    tenancy::{self, Claim, Judged, TENANT_ALLOWED},
+    tenancy::{self, Claim, Judged, NamespaceRole, TENANT_ALLOWED},
 };
-use allotment_api::{kyma::ClusterStatus, names::tenant};
+use allotment_api::{
+    kyma::ClusterStatus,
+    names::{annotation, tenant},
+};
+use serde_json::{Value, json};
 
 pub(super) fn judge(view: &View<'_>) -> Result<Judged, Denial> {
+    let judged = judge_claim(view)?;
+    let namespace = view.cluster.metadata.namespace.as_deref().unwrap_or_default();
+    tenancy::judge_remembered(view.role, namespace, remembered(view)).map(|()| judged)
+}
+
+/// Writes the tenant on a rendered Shoot: once, with the first write for a namespace that has one.
+pub(super) fn remember(view: &View<'_>, shoot: &mut Value) {
+    let judged = || match view.role {
+        NamespaceRole::Tenants(_) => judge_claim(view).ok()?.tenant.map(|tenant| tenant.to_string()),
+        NamespaceRole::Trusted | NamespaceRole::Platform => None,
+    };
+    if let Some(tenant) = remembered(view).map(str::to_owned).or_else(judged) {
+        shoot["metadata"]["annotations"][annotation::TENANT] = json!(tenant);
+    }
+}
+
+/// The tenant that the Cluster's own Shoot was made for. One that is adopted just now may have been another Cluster's.
+fn remembered<'a>(view: &View<'a>) -> Option<&'a str> {
+    let Ownership::Managed(shoot) = ownership(view) else { return None };
+    let annotations = shoot.metadata.annotations.as_ref().filter(|_| carries_owner(view, shoot))?;
+    annotations.get(annotation::TENANT).map(String::as_str).filter(|tenant| !tenant.is_empty())
+}
+
+fn judge_claim(view: &View<'_>) -> Result<Judged, Denial> {
     let (metadata, spec) = (&view.cluster.metadata, &view.cluster.spec);
     let labels = metadata.labels.as_ref();
     let claim = Claim {

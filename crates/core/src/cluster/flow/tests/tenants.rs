@@ -1,4 +1,4 @@
-//! Requests that the operator did not make, and whose status somebody forged.
+//! Namespaces that lose their tenant, and requests that the operator did not make.
 
 use super::*;
 
@@ -29,4 +29,61 @@ fn a_shoot_that_is_there_stays_when_its_namespace_loses_the_tenant() {
     world.role = NamespaceRole::Tenants([crate::pool::Tenant::new("t-2")].into());
     let status = world.rest();
     assert_eq!(status.phase, Some(ClusterPhase::Ready));
+}
+
+/// A Cluster for a shared account that names no tenant.
+fn shared() -> World {
+    let mut world = World::new();
+    world.cluster["spec"]["infrastructure"]["subscriptionSelector"] = json!("shared");
+    world.cluster["metadata"]["labels"] = json!({"plan": "aws"});
+    let Step::Ask(request) = world.decide().step else { panic!("no request") };
+    let mut request = json!(request);
+    request["metadata"]["uid"] = json!("of-the-request");
+    request["status"] = json!({"phase": "Bound", "gardenerSecretName": "aws-shared-01"});
+    world.request = Some(request);
+    world.is_live = true;
+    world.create();
+    world.finish();
+    world.rest();
+    world.is_live = false;
+    world
+}
+
+#[test]
+fn a_cluster_is_of_the_tenant_that_it_was_made_for_whoever_gets_the_namespace() {
+    let mut world = shared();
+    assert_eq!(world.shoot.as_ref().unwrap()["metadata"]["annotations"][annotation::TENANT], "t-1");
+    world.role = NamespaceRole::Tenants([crate::pool::Tenant::new("t-2")].into());
+    world.cluster["spec"]["administrators"] = json!(["new"]);
+    for label in [json!({"plan": "aws"}), json!({"plan": "aws", "globalaccountid": "t-2"})] {
+        world.cluster["metadata"]["labels"] = label;
+        let status = world.rest();
+        assert!(status.administrators.is_empty());
+        let said = crate::condition::find(&status.conditions, "TenantAllowed").unwrap();
+        assert_eq!((said.status, said.reason.as_str()), (ConditionStatus::False, "OtherTenant"));
+        assert!(!said.message.contains("t-1"), "{}", said.message);
+    }
+    // The platform hands it over.
+    world.shoot.as_mut().unwrap()["metadata"]["annotations"][annotation::TENANT] = json!("t-2");
+    world.update();
+    assert!(matches!(world.decide().step, Step::Administrate(users) if users == ["new"]));
+}
+
+#[test]
+fn a_shoot_that_does_not_know_its_tenant_yet_is_told() {
+    let mut world = shared();
+    let annotations = &mut world.shoot.as_mut().unwrap()["metadata"]["annotations"];
+    annotations.as_object_mut().unwrap().remove(annotation::TENANT);
+    world.has_turn = false;
+    assert!(world.decide().waits_for_turn, "all of them at once would be a storm");
+    world.has_turn = true;
+    world.update();
+    assert_eq!(world.shoot.as_ref().unwrap()["metadata"]["annotations"][annotation::TENANT], "t-1");
+    world.rest();
+    // A namespace of the platform has no tenant of its own.
+    let mut world = World::bound();
+    world.role = NamespaceRole::Platform;
+    world.is_live = true;
+    world.create();
+    assert_eq!(world.shoot.as_ref().unwrap()["metadata"]["annotations"].get(annotation::TENANT), None);
 }
