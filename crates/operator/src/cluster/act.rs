@@ -354,8 +354,11 @@ fn standing(found: target::Standing, reached: &target::Reached) -> Standing {
 
 /// What the garden has against it, if that is why it failed. Its codes do not tell who may from what is wrong.
 pub(super) fn refusal(error: &CallError) -> Option<String> {
+    // A server-side apply with a field or a value that the schema does not have; it is answered as if the server had failed.
+    let is_misshapen = || error.to_string().contains("failed to create typed patch object");
     match error.code() {
         Some(400 | 403 | 422) => Some(error.to_string()),
+        Some(500) if is_misshapen() => Some(error.to_string()),
         _ => None,
     }
 }
