@@ -24,7 +24,7 @@ pub use complaint::{Ailment, Complaint};
 pub use decide::{Answer, Choice, Dedicated, Lack, Question, decide};
 pub use entry::Entry;
 pub use examine::{Patient, PoolSummary, same_credentials, state, summarize};
-pub use fit::account_is_for;
+pub use fit::{account_is_for, account_is_of_pool};
 pub use key::{LabelKeys, PoolKey};
 pub use limits::{Accounts, Limit, MultiAccount};
 pub use names::{AccountName, Epoch, RequestUid, Tenant};

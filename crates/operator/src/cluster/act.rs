@@ -27,7 +27,7 @@ use allotment_core::{
         shoot_name,
     },
     marks::{FINALIZER_RESTORED, HOLDS},
-    pool::account_is_for,
+    pool::{account_is_for, account_is_of_pool},
 };
 use kube::{
     Api, Resource, ResourceExt,
@@ -169,8 +169,13 @@ impl Inner {
         let bindings_tell = self.settings.binding_kind == BindingKind::CredentialsBinding;
         let selector = &request.spec.subscription_selector;
         // Trying again does not help, so the Cluster says why.
-        if let Err(why) = account_is_for(selector, found.labels(), &self.settings.labels, bindings_tell) {
+        let (labels, keys) = (found.labels(), &self.settings.labels);
+        if let Err(why) = account_is_for(selector, labels, keys, bindings_tell) {
             scene.refusal = Some(format!("account {binding} is not the tenant's: {why}"));
+        } else if let Some(rules) = self.rules()
+            && let Err(why) = account_is_of_pool(&request.spec, &rules, labels, keys, bindings_tell)
+        {
+            scene.refusal = Some(format!("account {binding} is not the Cluster's: {why}"));
         }
         Ok(())
     }

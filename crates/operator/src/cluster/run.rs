@@ -78,7 +78,7 @@ pub struct Policy {
     pub clusters: Arc<Clusters>,
     /// Whose namespaces are.
     pub tenancy: Arc<Tenancy>,
-    /// Which account a Cluster's request is for; without them no Shoot is adopted.
+    /// Which account a Cluster's request is for; without them no Shoot is adopted, and the pool of an account is not compared.
     pub rules: Option<Arc<RuleSet>>,
 }
 
@@ -173,7 +173,7 @@ impl Operator {
         self.resync();
     }
 
-    /// Takes new rules. They matter to adoptions only, which are reviewed again and again.
+    /// Takes new rules. They matter to adoptions, which are reviewed again and again, and to the last look before a Shoot is made.
     pub fn set_rules(&self, rules: Option<Arc<RuleSet>>) {
         self.0.policy.write().unwrap_or_else(PoisonError::into_inner).rules = rules;
     }
