@@ -17,8 +17,10 @@ fn config_map(world: &World) -> Option<Value> {
     world.shoot.as_ref().unwrap().pointer(CONFIG_MAP).cloned()
 }
 
+type Change = fn(&mut World);
+
 /// No new administrator is given: the namespace has another tenant, or access is locked.
-fn ways() -> [(fn(&mut World), fn(&mut World), &'static str); 2] {
+fn ways() -> [(Change, Change, &'static str); 2] {
     [
         (
             |world| world.role = NamespaceRole::Tenants([crate::pool::Tenant::new("t-2")].into()),
