@@ -26,7 +26,7 @@ fn a_crash_at_a_write_loses_and_leaks_nothing() {
 fn planted_faults_are_found() {
     for (fault, seed, says) in [
         (Planted::TakenByName, 1, "is not answered"),
-        (Planted::UnreadIsGone, 29, "is still there"),
+        (Planted::UnreadIsGone, 197, "is still there"),
         (Planted::NothingTakenBack, 2, "a resync wrote"),
         (Planted::WithdrawnUnseen, 5, "was let go, and"),
     ] {
