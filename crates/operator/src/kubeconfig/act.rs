@@ -92,6 +92,7 @@ impl Inner {
             }
             Step::LetGo => {
                 self.remove_published(scene).await?;
+                self.swept().remove(&scene.name);
                 let finalizers: Vec<&String> =
                     scene.request.finalizers().iter().filter(|name| *name != finalizer::KUBECONFIG).collect();
                 match self.patch_request(scene, json!({ "finalizers": finalizers })).await {
@@ -140,6 +141,7 @@ impl Inner {
         let is_first = matches!(tokens, [only] if only.state == TokenState::Asked);
         // What is made from now on is not what was taken away.
         self.ended().remove(&scene.name);
+        self.swept().remove(&scene.name);
         inside::grant(&reached, grant, is_first).await?;
         scene.is_granted = true;
         self.has_looked(scene);
@@ -231,10 +233,24 @@ impl Inner {
         let is_ended = self.taken(scene) == Some(Taken::All);
         let token = if is_ended { None } else { self.published_token(scene).await? };
         let withdrawn = async {
+            let mut was_anything =
+                scene.request.status.as_ref().is_some_and(|status| !status.tokens.is_empty());
+            // First where it can only be: what the status says of the place may be forged.
+            let own = self.own_place(scene).await?;
+            let elsewhere = own.as_ref().filter(|own| scene.place().is_some_and(|place| place != **own));
+            if let Some(elsewhere) = elsewhere.filter(|_| !is_ended) {
+                was_anything |= inside::withdraw(&self.targets.reach(elsewhere).await?, grant).await?;
+                self.swept().insert(scene.name.clone(), elsewhere.clone());
+            }
             let reached = self.reach(scene).await?;
             if !is_ended {
-                inside::withdraw(&reached, grant).await?;
-                self.ended().insert(scene.name.clone(), Ended::now(Taken::All, token));
+                was_anything |= inside::withdraw(&reached, grant).await?;
+                if own.as_ref() == Some(&reached.key) {
+                    self.swept().insert(scene.name.clone(), reached.key.clone());
+                }
+                if was_anything {
+                    self.ended().insert(scene.name.clone(), Ended::now(Taken::All, token));
+                }
             }
             self.is_refused(scene, &reached).await
         };
@@ -246,6 +262,23 @@ impl Inner {
             },
             withdrawn => withdrawn,
         })
+    }
+
+    /// Where the grant of a request is if its Cluster is what it says: none while that has no place, or is another tenant's.
+    async fn own_place(&self, scene: &Scene) -> Result<Option<Key>, TargetTrouble> {
+        let Some(cluster) = scene.cluster.as_deref().filter(|_| scene.may_have_cluster()) else {
+            return Ok(None);
+        };
+        let key = key_of(cluster);
+        // Where both say the same, what the status says is as good.
+        if scene.place().is_none_or(|place| place == key) {
+            return Ok(Some(key));
+        }
+        match self.check_ownership(scene, &key).await {
+            Ok(()) => Ok(Some(key)),
+            Err(TargetTrouble::NoShoot { .. } | TargetTrouble::OtherShoot { .. }) => Ok(None),
+            Err(trouble) => Err(trouble),
+        }
     }
 
     /// Asks the garden whether the cluster is still there.
@@ -380,7 +413,7 @@ impl Inner {
 }
 
 /// The way into a cluster.
-fn key_of(cluster: &Cluster) -> Key {
+pub(super) fn key_of(cluster: &Cluster) -> Key {
     match &cluster.spec.byoc {
         Some(byoc) => Key::byoc(cluster.namespace().unwrap_or_default(), &byoc.kubeconfig_secret_ref),
         None => {

@@ -139,13 +139,16 @@ pub(super) async fn delete_tokens(
     Ok(())
 }
 
-/// Takes everything of a grant out of the cluster: the tokens first.
-pub(super) async fn withdraw(reached: &Reached, grant: &Grant) -> Result<(), TargetTrouble> {
-    delete_tokens(reached, grant, &tokens_of(reached, grant).await?).await?;
-    for (kind, there) in found(reached, grant).await? {
+/// Takes everything of a grant out of the cluster: the tokens first. Returns whether there was anything.
+pub(super) async fn withdraw(reached: &Reached, grant: &Grant) -> Result<bool, TargetTrouble> {
+    let tokens = tokens_of(reached, grant).await?;
+    delete_tokens(reached, grant, &tokens).await?;
+    let found = found(reached, grant).await?;
+    let was_anything = !tokens.is_empty() || !found.is_empty();
+    for (kind, there) in found {
         delete(reached, kind, &there).await?;
     }
-    Ok(())
+    Ok(was_anything)
 }
 
 /// What was taken out of a cluster.

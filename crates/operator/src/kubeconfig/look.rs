@@ -2,6 +2,7 @@
 
 use super::{
     RequestName, Trouble,
+    act::key_of,
     index::Known,
     inside::Ended,
     run::{Inner, Policy},
@@ -81,6 +82,14 @@ impl Scene {
     }
 
     /// Where the grant is, or is about to be.
+    /// Whether the Cluster that the request names is one that its namespace may have.
+    pub(super) fn may_have_cluster(&self) -> bool {
+        self.cluster.as_deref().is_some_and(|cluster| {
+            let namespace = cluster.namespace().unwrap_or_default();
+            may_read(&self.request, &self.role, Some(cluster), &namespace)
+        })
+    }
+
     pub(super) fn place(&self) -> Option<Key> {
         place_of(&self.request, &self.role, self.cluster.as_deref())
     }
@@ -117,6 +126,10 @@ impl Scene {
             is_granted: self.is_granted,
             is_ended: self.is_ended,
             is_withdrawn: self.is_withdrawn,
+            is_swept: self
+                .cluster
+                .as_deref()
+                .is_some_and(|it| inner.swept().get(&self.name) == Some(&key_of(it))),
             is_waiting: self.is_waiting,
             hitch: self.hitch.as_ref(),
             is_look_due: self.is_look_due,
@@ -225,6 +238,10 @@ impl Inner {
         let look = Some(look.max(Duration::from_secs(1))).filter(|_| has_grant && decision.is_maintained);
         let waits = [decision.again, look];
         waits.into_iter().flatten().min().map_or(Outcome::Done, Outcome::After)
+    }
+
+    pub(super) fn swept(&self) -> MutexGuard<'_, BTreeMap<RequestName, Key>> {
+        self.swept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn ended(&self) -> MutexGuard<'_, BTreeMap<RequestName, Ended>> {

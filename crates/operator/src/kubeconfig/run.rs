@@ -19,7 +19,7 @@ use crate::{
         queue::{Queue, fair::FairKey},
         work::work,
     },
-    target::Targets,
+    target::{Key, Targets},
     tenancy::NamespaceRoles,
 };
 use allotment_api::{
@@ -110,6 +110,8 @@ pub(crate) struct Inner {
     pub(super) looks: Looks<RequestName>,
     /// Tokens that are gone from their clusters, and may still be believed there.
     pub(super) ended: Mutex<BTreeMap<RequestName, Ended>>,
+    /// Where everything of a request was taken out, and nothing granted since.
+    pub(super) swept: Mutex<BTreeMap<RequestName, Key>>,
     leadership: Leadership,
     pub(crate) planted: Bed,
 }
@@ -142,6 +144,7 @@ impl Operator {
             queue: Queue::new(),
             looks: Looks::new(Instant::now()),
             ended: Mutex::default(),
+            swept: Mutex::default(),
             leadership: Leadership::new(CONTROLLER, Some(candidate), metrics.clone()),
             planted: Bed::default(),
             metrics,

@@ -2,7 +2,7 @@
 
 use super::{find_nothing, finds, fine, replays};
 use allotment_operator::planted::Planted;
-use allotment_sim::stage::{Play, enumerate};
+use allotment_sim::stage::{Play, enumerate, run_seed};
 
 /// Faults that were planted, the seed that finds each, and what is said.
 const RECORDED: [(Planted, u64, &str); 9] = [
@@ -37,6 +37,12 @@ fn a_crash_at_a_write_gives_nothing_away() {
     let result = enumerate(Play::Hostile, 40, |_, _| ()).unwrap();
     result.failed.iter().for_each(fine);
     assert!(result.writes > 60, "{}", result.writes);
+}
+
+/// Seed 759: a forged status hid a grant from a lock.
+#[test]
+fn what_was_found_stays_mended() {
+    fine(&run_seed(Play::Hostile, 759, false).unwrap());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::{
     Decision, Step, TRY_AGAIN, View,
     draft::{Draft, rest},
     is_held,
+    living::may_hold,
 };
 use crate::access::grant::Grant;
 use allotment_api::kyma::{KubeconfigCondition, KubeconfigPhase};
@@ -18,7 +19,9 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         return rest(draft);
     }
     let is_gone = view.hitch.is_some_and(|hitch| hitch.is_gone);
-    if draft.status.tokens.is_empty() || view.is_withdrawn || is_gone {
+    // A status that names no tokens may be forged. A cluster that does not answer is not waited for because of that.
+    let has_none = draft.status.tokens.is_empty() && (view.hitch.is_some() || !may_hold(view));
+    if has_none || view.is_withdrawn || is_gone {
         return rest(draft).step(Step::LetGo);
     }
     if view.is_waiting {

@@ -176,7 +176,7 @@ fn revoked(
     message: &'static str,
 ) -> Decision {
     draft.observe();
-    if is_there(view, &draft) {
+    if is_there(view, &draft) || (view.is_locked && may_hold(view)) {
         draft.say(KubeconfigCondition::Revoked, false, "Revoking", "it is being taken out of the cluster");
         return withdraw(view, draft, grant, "it is being revoked");
     }
@@ -223,6 +223,15 @@ pub(super) fn is_there(view: &View<'_>, draft: &Draft) -> bool {
         && view.hitch.is_some()
         && !status.tokens.iter().any(can_be_used);
     !status.tokens.is_empty() && !is_gone && !is_lost
+}
+
+/// Whether the Cluster may hold something of it, whatever the status says: nobody has looked.
+pub(super) fn may_hold(view: &View<'_>) -> bool {
+    let is_gone = view.is_withdrawn || view.hitch.is_some_and(|hitch| hitch.is_gone);
+    let is_within_reach = |cluster: &Cluster| {
+        (shoot(cluster).is_some() || brought(cluster).is_some()) && judge_tenant(view, cluster).is_ok()
+    };
+    !view.is_swept && !is_gone && view.cluster.is_some_and(is_within_reach)
 }
 
 /// Nothing of it is in the cluster, and so nothing is published.

@@ -53,6 +53,9 @@ pub struct View<'a> {
     pub is_ended: bool,
     /// Whether everything has been seen to be gone in this look.
     pub is_withdrawn: bool,
+    /// Whether everything was taken out of the Cluster since something was last granted there, as this process has seen it.
+    /// A status may be forged to say that nothing was granted.
+    pub is_swept: bool,
     /// Whether tokens are gone from the cluster, which may still believe them for some seconds.
     pub is_waiting: bool,
     /// What stood in the way in this look.

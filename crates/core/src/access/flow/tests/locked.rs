@@ -93,3 +93,32 @@ fn a_lock_says_when_a_cluster_cannot_be_reached() {
     assert_eq!(holds(&decision.status, "Locked").unwrap().0, ConditionStatus::True);
     assert_eq!(holds(&decision.status, "Revoked"), Some((ConditionStatus::False, "Unreachable".to_owned())));
 }
+
+#[test]
+fn a_lock_looks_into_the_cluster_whatever_the_status_says() {
+    let mut world = World::new();
+    (world.is_locked, world.is_swept) = (true, false);
+    assert!(
+        matches!(world.decide().step, Step::Withdraw(_)),
+        "the status names no tokens, and may be forged"
+    );
+    world.is_withdrawn = true;
+    assert!(!matches!(world.decide().step, Step::Withdraw(_)));
+    (world.is_withdrawn, world.is_swept) = (false, true);
+    assert!(!matches!(world.decide().step, Step::Withdraw(_)), "once is enough");
+}
+
+#[test]
+fn a_deleted_request_is_looked_for_whatever_the_status_says() {
+    let mut world = World::new();
+    world.is_swept = false;
+    world.request["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert!(matches!(world.decide().step, Step::Withdraw(_)));
+    world.hitch = Some(Hitch {
+        reason: "Unreachable",
+        message: "it does not answer".to_owned(),
+        is_gone: false,
+        is_shut: false,
+    });
+    assert_eq!(world.decide().step, Step::LetGo, "it is not waited for because of what may not be there");
+}
