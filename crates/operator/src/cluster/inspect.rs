@@ -313,11 +313,12 @@ fn by_issuer(config: &str) -> Value {
     json!({ "issuers": issuers.collect::<serde_json::Map<_, _>>() })
 }
 
-/// What people see of a Shoot, without the mark that it was applied.
+/// What people see of a Shoot, without the marks that only the operator reads.
 fn ours(shoot: &Value) -> Value {
     let mut annotations = shoot["metadata"]["annotations"].clone();
     if let Some(annotations) = annotations.as_object_mut() {
         annotations.remove(annotation::APPLIED);
+        annotations.remove(annotation::TENANT);
     }
     json!({
         "metadata": { "labels": shoot["metadata"]["labels"], "annotations": annotations },

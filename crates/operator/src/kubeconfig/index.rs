@@ -136,9 +136,10 @@ impl Index {
         self.shoot_of(cluster).map(|known| known.rotation.clone()).unwrap_or_default()
     }
 
-    /// The tenant that a Cluster's Shoot was made for.
+    /// The tenant that a Cluster's Shoot was made for. A status may name another one's, of which nothing is told.
     pub(super) fn remembered_tenant(&self, cluster: &Cluster) -> Option<String> {
-        self.shoot_of(cluster)?.tenant.clone()
+        let name = RequestName::of(&cluster.metadata);
+        self.shoot_of(cluster).filter(|shoot| shoot.cluster.as_ref() == Some(&name))?.tenant.clone()
     }
 
     fn shoot_of(&self, cluster: &Cluster) -> Option<&KnownShoot> {

@@ -110,18 +110,28 @@ fn forged(facts: &Facts) -> Vec<Attempt> {
 fn on_foreign_accounts(facts: &Facts) -> Vec<Attempt> {
     let (collection, requests) = (clusters(&facts.hostile), requests(&facts.hostile));
     let path = format!("{requests}/{{id}}-{{uid8}}");
-    let early = |selector: &str, region: &str| -> Call {
+    let early_with = |changes: &[(&str, Value)]| -> Call {
         let reference = json!({
             "apiVersion": "operator.kyma-project.io/v1alpha1", "kind": "Cluster", "namespace": facts.hostile, "name": "{id}",
         });
-        let early = request(&[
-            ("/metadata/name", json!("{id}-{uid8}")),
+        let named = [("/metadata/name", json!("{id}-{uid8}")), ("/spec/clusterRef", reference)];
+        create(requests.clone(), request(&[&named, changes].concat()))
+    };
+    let early = |selector: &str, region: &str| {
+        early_with(&[
             ("/spec/subscriptionSelector", json!(selector)),
             ("/spec/hyperscalerRegion", json!(region)),
-            ("/spec/clusterRef", reference),
-        ]);
-        create(requests.clone(), early)
+        ])
     };
+    let denied = early_with(&[
+        ("/spec/subscriptionSelector", json!("shared")),
+        ("/spec/hyperscalerRegion", json!("eu-central-1")),
+        ("/spec/plan", json!("unheard-of")),
+    ]);
+    let bind_shared = patch(
+        format!("{path}/status"),
+        json!({ "status": { "phase": "Bound", "gardenerSecretName": "s", "bindingKind": "CredentialsBinding" } }),
+    );
     let bound = json!({ "status": {
         "phase": "Bound", "gardenerSecretName": facts.account, "bindingKind": "CredentialsBinding",
     }});
@@ -177,6 +187,10 @@ fn on_foreign_accounts(facts: &Facts) -> Vec<Attempt> {
             .before(early("shared", "eu-central-1"))
             .after(unpause(&facts.hostile))
             .answers(denies(STATUS), told()),
+        place("a request that is denied is bound to a shared account by hand", bind_shared.by(Who::Wide))
+            .before(denied)
+            .after(unpause(&facts.hostile))
+            .answers(denies(STATUS), said("unheard-of")),
         place("a request for something else has the name of a Cluster's own", unpause(&facts.hostile))
             .before(early("intruder", "us-east-1"))
             .reported("belongs to somebody else"),

@@ -107,6 +107,21 @@ pub fn attempts(facts: &Facts) -> Vec<Attempt> {
             attempt(what, create(collection.clone(), object)).denied(&field)
         })
         .collect();
+    // The policy knows the fields of the table only.
+    for (what, field, template) in [
+        ("a field that no Shoot has", "spec.foo", json!({ "spec": { "foo": {} } })),
+        ("a list that no Shoot has", "spec.foo", json!({ "spec": { "foo": [] } })),
+        ("a field beside the spec", "foo", json!({ "foo": {} })),
+        (
+            "a field of a field that no Shoot has",
+            "spec.hibernation.foo",
+            json!({ "spec": { "hibernation": { "foo": {} } } }),
+        ),
+    ] {
+        let object = cluster(&[("/spec/shootTemplate", template)]);
+        let refusal = format!("spec.shootTemplate.{field}");
+        all.push(attempt(what, create(collection.clone(), object)).reported(&refusal));
+    }
     let later = json!({
         "metadata": { "annotations": { "allotment.dev/pause": null } },
         "spec": { "shootTemplate": { "spec": { "seedSelector": { "matchLabels": { "a": "b" } } } } },
