@@ -4,6 +4,7 @@ use super::{
     inside::{self, Care, Owner},
     look::{Next, Scene},
     run::Inner,
+    secret::Published,
     trouble::{InsideTrouble, Trouble},
 };
 use crate::{
@@ -141,6 +142,21 @@ impl Inner {
                 return Ok(());
             }
         };
+        match self.published(scene).await? {
+            Published::Own(issued) if scene.secret.is_none() => {
+                scene.secret = Some(issued);
+                return Ok(());
+            }
+            Published::Nothing | Published::Own(_) => (),
+            Published::Anothers => {
+                let name = super::secret::name_of(&scene.name);
+                let message =
+                    format!("Secret {name} is there and does not belong to this request: delete it");
+                let reason = AccessReason::NameTaken.as_str();
+                scene.hitch = Some(Hitch { reason, message, fate: Fate::Passes });
+                return Ok(());
+            }
+        }
         let made_for = scene.inside.as_ref().map(|inside| inside.made_for.clone()).unwrap_or_default();
         let shoot = scene.way.as_ref().map(|way| way.uid.clone()).unwrap_or_default();
         let created = self.parts.clock.now();
@@ -168,14 +184,8 @@ impl Inner {
             (None, login) => Zeroizing::new(login.unwrap_or_default()),
         };
         let (until, was_there) = (issued.expires, scene.secret.is_some());
-        scene.is_issued = self.publish(scene, &text, issued).await?;
-        if !scene.is_issued {
-            let name = super::secret::name_of(&scene.name);
-            let message = format!("Secret {name} is there and does not belong to this request: delete it");
-            let reason = AccessReason::NameTaken.as_str();
-            scene.hitch = Some(Hitch { reason, message, fate: Fate::Passes });
-            return Ok(());
-        }
+        self.publish(scene, &text, issued).await?;
+        scene.is_issued = true;
         let note =
             until.map_or_else(|| "it does not run out".to_owned(), |until| format!("valid until {until}"));
         let reason = if was_there { "KubeconfigRenewed" } else { "KubeconfigIssued" };

@@ -227,7 +227,7 @@ pub(super) fn cluster_name(request: &AccessRequest) -> Option<ObjectName> {
 }
 
 /// What a Secret says of itself in its annotations.
-fn issued(metadata: &ObjectMeta) -> Option<Issued> {
+pub(super) fn issued(metadata: &ObjectMeta) -> Option<Issued> {
     let annotations = metadata.annotations.as_ref()?;
     let time = |text: &String| text.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     Some(Issued {

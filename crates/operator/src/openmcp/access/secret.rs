@@ -1,6 +1,6 @@
 //! The Secret with the kubeconfig. What is not secret about it is in its annotations too, so that a restart reads none.
 
-use super::{look::Scene, run::Inner, trouble::Trouble};
+use super::{index::issued, look::Scene, run::Inner, trouble::Trouble};
 use crate::{openmcp::ObjectName, runtime::call::call};
 use allotment_api::{
     names::FIELD_MANAGER,
@@ -23,25 +23,38 @@ use kube::{
 use secrecy::zeroize::Zeroizing;
 use serde_json::{Map, Value, json};
 
+/// Who has the Secret of a request.
+pub(super) enum Published {
+    /// Nobody, or nothing that can be read is in it.
+    Nothing,
+    /// The request, and this was issued.
+    Own(Issued),
+    /// Somebody else.
+    Anothers,
+}
+
 /// The name of the Secret of a request.
 pub(super) fn name_of(request: &ObjectName) -> ObjectName {
     ObjectName { namespace: request.namespace.clone(), name: secret_name(&request.name) }
 }
 
 impl Inner {
-    /// Writes the Secret. False if somebody else has one of that name.
-    pub(super) async fn publish(
-        &self,
-        scene: &mut Scene,
-        text: &str,
-        issued: Issued,
-    ) -> Result<bool, Trouble> {
+    /// Reads live who has the Secret of a request. The follower may lag behind what this process, or another one, wrote a moment ago:
+    /// without this look, a second token would be asked for.
+    pub(super) async fn published(&self, scene: &Scene) -> Result<Published, Trouble> {
         let (secrets, name) = (self.secrets(scene), name_of(&scene.name));
-        let what = || format!("read Secret {name}");
-        let found = call(what, secrets.get_metadata_opt(&name.name)).await?;
-        if found.is_some_and(|found| !is_owned(&found.metadata, &scene.request)) {
-            return Ok(false);
+        let found = call(|| format!("read Secret {name}"), secrets.get_metadata_opt(&name.name)).await?;
+        let Some(found) = found else { return Ok(Published::Nothing) };
+        if !is_owned(&found.metadata, &scene.request) {
+            return Ok(Published::Anothers);
         }
+        self.index().learn_secret(&found);
+        Ok(issued(&found.metadata).map_or(Published::Nothing, Published::Own))
+    }
+
+    /// Writes the Secret.
+    pub(super) async fn publish(&self, scene: &mut Scene, text: &str, issued: Issued) -> Result<(), Trouble> {
+        let (secrets, name) = (self.secrets(scene), name_of(&scene.name));
         let instance = &self.parts.settings.instance;
         let seconds = |time: jiff::Timestamp| time.as_second().to_string();
         let mut annotations = json!({
@@ -82,7 +95,7 @@ impl Inner {
         let written = call(|| format!("write Secret {name}"), written).await?;
         self.index().learn_secret(&written);
         scene.secret = Some(issued);
-        Ok(true)
+        Ok(())
     }
 
     /// Deletes the Secret, if it is the request's own.
