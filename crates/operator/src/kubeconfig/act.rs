@@ -233,24 +233,28 @@ impl Inner {
         let is_ended = self.taken(scene) == Some(Taken::All);
         let token = if is_ended { None } else { self.published_token(scene).await? };
         let withdrawn = async {
-            let mut was_anything =
-                scene.request.status.as_ref().is_some_and(|status| !status.tokens.is_empty());
-            // First where it can only be: what the status says of the place may be forged.
-            let own = self.own_place(scene).await?;
-            let elsewhere = own.as_ref().filter(|own| scene.place().is_some_and(|place| place != **own));
-            if let Some(elsewhere) = elsewhere.filter(|_| !is_ended) {
-                was_anything |= inside::withdraw(&self.targets.reach(elsewhere).await?, grant).await?;
-                self.swept().insert(scene.name.clone(), elsewhere.clone());
+            let has_tokens = scene.request.status.as_ref().is_some_and(|status| !status.tokens.is_empty());
+            let swept = if is_ended { Ok(false) } else { self.sweep(scene, grant).await };
+            // Without tokens the status leads nowhere: the sweep is all there is.
+            if !has_tokens {
+                if swept? {
+                    self.ended().insert(scene.name.clone(), Ended::now(Taken::All, token));
+                }
+                let is_forgotten = self.ended().get(&scene.name).is_none_or(Ended::is_forgotten);
+                if is_forgotten {
+                    self.ended().remove(&scene.name);
+                }
+                return Ok(is_forgotten);
             }
             let reached = self.reach(scene).await?;
             if !is_ended {
-                was_anything |= inside::withdraw(&reached, grant).await?;
-                if own.as_ref() == Some(&reached.key) {
-                    self.swept().insert(scene.name.clone(), reached.key.clone());
+                inside::withdraw(&reached, grant).await?;
+                self.mark_swept(scene, &reached.key);
+                // A Shoot that does not answer, and that the status does not name, delays a lock only.
+                if self.index().is_locked(&scene.request, scene.cluster.as_deref()) {
+                    swept?;
                 }
-                if was_anything {
-                    self.ended().insert(scene.name.clone(), Ended::now(Taken::All, token));
-                }
+                self.ended().insert(scene.name.clone(), Ended::now(Taken::All, token));
             }
             self.is_refused(scene, &reached).await
         };
@@ -264,21 +268,23 @@ impl Inner {
         })
     }
 
-    /// Where the grant of a request is if its Cluster is what it says: none while that has no place, or is another tenant's.
-    async fn own_place(&self, scene: &Scene) -> Result<Option<Key>, TargetTrouble> {
-        let Some(cluster) = scene.cluster.as_deref().filter(|_| scene.may_have_cluster()) else {
-            return Ok(None);
-        };
-        let key = key_of(cluster);
-        // Where both say the same, what the status says is as good.
-        if scene.place().is_none_or(|place| place == key) {
-            return Ok(Some(key));
+    /// Deletes the objects of a request from the Shoots that were made for its Cluster and that the status does not name: a forged
+    /// status names another place, or none. Returns whether there were any.
+    async fn sweep(&self, scene: &Scene, grant: &Grant) -> Result<bool, TargetTrouble> {
+        let mut was_anything = false;
+        for place in scene.places.iter().filter(|place| scene.place().as_ref() != Some(place)) {
+            match self.targets.reach(place).await {
+                Ok(reached) => was_anything |= inside::withdraw(&reached, grant).await?,
+                Err(TargetTrouble::NoShoot { .. } | TargetTrouble::OtherShoot { .. }) => (),
+                Err(trouble) => return Err(trouble),
+            }
+            self.mark_swept(scene, place);
         }
-        match self.check_ownership(scene, &key).await {
-            Ok(()) => Ok(Some(key)),
-            Err(TargetTrouble::NoShoot { .. } | TargetTrouble::OtherShoot { .. }) => Ok(None),
-            Err(trouble) => Err(trouble),
-        }
+        Ok(was_anything)
+    }
+
+    fn mark_swept(&self, scene: &Scene, place: &Key) {
+        self.swept().entry(scene.name.clone()).or_default().insert(place.clone());
     }
 
     /// Asks the garden whether the cluster is still there.
@@ -413,7 +419,7 @@ impl Inner {
 }
 
 /// The way into a cluster.
-pub(super) fn key_of(cluster: &Cluster) -> Key {
+fn key_of(cluster: &Cluster) -> Key {
     match &cluster.spec.byoc {
         Some(byoc) => Key::byoc(cluster.namespace().unwrap_or_default(), &byoc.kubeconfig_secret_ref),
         None => {

@@ -7,6 +7,7 @@ use crate::{
         keep,
         kept::{Kept, Progress},
     },
+    target::Key,
     tenancy::NamespaceRoles,
 };
 use allotment_api::{
@@ -76,6 +77,7 @@ const MOST_MARKED: usize = 1000;
 /// What is known of a Shoot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KnownShoot {
+    uid: String,
     /// How the rotation of its own credentials stands.
     rotation: String,
     /// The tenant that it was made for.
@@ -89,6 +91,9 @@ pub(super) struct Index {
     requests: Kept<RequestName, Known>,
     clusters: Kept<RequestName, Arc<Cluster>>,
     shoots: Kept<String, KnownShoot>,
+    /// Names of Shoots by the Cluster that each was made for, as its annotation in the garden says. Tenants cannot write it, and it
+    /// outlives the Cluster.
+    made_for: BTreeMap<RequestName, BTreeSet<String>>,
     locks: LockStore,
     /// Requests by the name of their Cluster, whatever its namespace.
     asking: BTreeMap<String, BTreeSet<RequestName>>,
@@ -140,6 +145,12 @@ impl Index {
     pub(super) fn remembered_tenant(&self, cluster: &Cluster) -> Option<String> {
         let name = RequestName::of(&cluster.metadata);
         self.shoot_of(cluster).filter(|shoot| shoot.cluster.as_ref() == Some(&name))?.tenant.clone()
+    }
+
+    /// Every Shoot that was made for a Cluster of this name.
+    pub(super) fn shoots_made_for(&self, cluster: &RequestName) -> impl Iterator<Item = Key> {
+        let names = self.made_for.get(cluster).into_iter().flatten();
+        names.filter_map(|name| Some(Key::shoot(name, &self.shoots.get(name)?.uid)))
     }
 
     fn shoot_of(&self, cluster: &Cluster) -> Option<&KnownShoot> {
@@ -247,8 +258,15 @@ impl Index {
         let cluster = cluster
             .map(|(namespace, name)| RequestName { namespace: namespace.to_owned(), name: name.to_owned() });
         let tenant = shoot.annotations().get(annotation::TENANT).filter(|tenant| !tenant.is_empty()).cloned();
-        let known = KnownShoot { rotation: rotation(shoot), tenant, cluster };
+        let known =
+            KnownShoot { uid: shoot.uid().unwrap_or_default(), rotation: rotation(shoot), tenant, cluster };
         let before = self.shoots.insert(shoot.name_any(), known.clone());
+        if let Some(cluster) = before.as_ref().and_then(|before| before.cluster.as_ref()) {
+            self.unlink_shoot(cluster, &shoot.name_any());
+        }
+        if let Some(cluster) = known.cluster.clone() {
+            self.made_for.entry(cluster).or_default().insert(shoot.name_any());
+        }
         match &known.cluster {
             Some(cluster) if before.as_ref() != Some(&known) => self.asking_for(&cluster.name),
             _ => Vec::new(),
@@ -256,8 +274,20 @@ impl Index {
     }
 
     pub(super) fn forget_shoot(&mut self, name: &str) -> Vec<RequestName> {
-        let gone = self.shoots.remove(&name.to_owned());
-        gone.and_then(|gone| gone.cluster).map(|cluster| self.asking_for(&cluster.name)).unwrap_or_default()
+        let Some(cluster) = self.shoots.remove(&name.to_owned()).and_then(|gone| gone.cluster) else {
+            return Vec::new();
+        };
+        self.unlink_shoot(&cluster, name);
+        self.asking_for(&cluster.name)
+    }
+
+    fn unlink_shoot(&mut self, cluster: &RequestName, name: &str) {
+        if let Some(names) = self.made_for.get_mut(cluster) {
+            names.remove(name);
+            if names.is_empty() {
+                self.made_for.remove(cluster);
+            }
+        }
     }
 
     fn asking_for(&self, cluster: &str) -> Vec<RequestName> {

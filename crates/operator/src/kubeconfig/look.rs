@@ -2,7 +2,6 @@
 
 use super::{
     RequestName, Trouble,
-    act::key_of,
     index::Known,
     inside::Ended,
     run::{Inner, Policy},
@@ -27,7 +26,7 @@ use allotment_core::{
 use kube::ResourceExt;
 use secrecy::SecretString;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -49,6 +48,9 @@ pub(super) struct Scene {
     pub(super) policy: Policy,
     /// The tenant that the Cluster's Shoot was made for.
     tenant: Option<String>,
+    /// The Shoots that were made for the Cluster, as the garden knows them. A cluster that the tenant brought is the tenant's own to
+    /// sweep.
+    pub(super) places: BTreeSet<Key>,
     pub(super) rotation: String,
     /// The cluster, once it was reached in this look, and what is written of where it is.
     pub(super) reached: Option<Reached>,
@@ -82,14 +84,6 @@ impl Scene {
     }
 
     /// Where the grant is, or is about to be.
-    /// Whether the Cluster that the request names is one that its namespace may have.
-    pub(super) fn may_have_cluster(&self) -> bool {
-        self.cluster.as_deref().is_some_and(|cluster| {
-            let namespace = cluster.namespace().unwrap_or_default();
-            may_read(&self.request, &self.role, Some(cluster), &namespace)
-        })
-    }
-
     pub(super) fn place(&self) -> Option<Key> {
         place_of(&self.request, &self.role, self.cluster.as_deref())
     }
@@ -126,10 +120,7 @@ impl Scene {
             is_granted: self.is_granted,
             is_ended: self.is_ended,
             is_withdrawn: self.is_withdrawn,
-            is_swept: self
-                .cluster
-                .as_deref()
-                .is_some_and(|it| inner.swept().get(&self.name) == Some(&key_of(it))),
+            is_swept: inner.is_swept(&self.name, &self.places),
             is_waiting: self.is_waiting,
             hitch: self.hitch.as_ref(),
             is_look_due: self.is_look_due,
@@ -207,6 +198,15 @@ impl Inner {
         let cluster = index.cluster_of(&request, &policy.cluster_namespace);
         let rotation = cluster.as_ref().map(|cluster| index.rotation_of(cluster)).unwrap_or_default();
         let tenant = cluster.as_ref().and_then(|cluster| index.remembered_tenant(cluster));
+        let (own, found) = (&name.namespace, cluster.as_deref().and_then(ResourceExt::namespace));
+        let home = RequestName {
+            namespace: found.unwrap_or_else(|| own.clone()),
+            name: request.spec.cluster.clone(),
+        };
+        let places = match may_read(&request, &role, cluster.as_deref(), &home.namespace) {
+            true => index.shoots_made_for(&home).collect(),
+            false => BTreeSet::new(),
+        };
         drop(index);
         Some(Scene {
             is_look_due: Instant::now() >= self.looks.due(name, request.metadata.uid.as_deref()),
@@ -218,6 +218,7 @@ impl Inner {
             role,
             policy,
             tenant,
+            places,
             rotation,
             reached: None,
             place: None,
@@ -240,8 +241,15 @@ impl Inner {
         waits.into_iter().flatten().min().map_or(Outcome::Done, Outcome::After)
     }
 
-    pub(super) fn swept(&self) -> MutexGuard<'_, BTreeMap<RequestName, Key>> {
+    pub(super) fn swept(&self) -> MutexGuard<'_, BTreeMap<RequestName, BTreeSet<Key>>> {
         self.swept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing of a request is left in these places, and no token of it is believed any more.
+    fn is_swept(&self, name: &RequestName, places: &BTreeSet<Key>) -> bool {
+        let is_empty =
+            places.is_empty() || self.swept().get(name).is_some_and(|swept| places.is_subset(swept));
+        is_empty && !self.ended().contains_key(name)
     }
 
     pub(super) fn ended(&self) -> MutexGuard<'_, BTreeMap<RequestName, Ended>> {

@@ -34,7 +34,7 @@ use allotment_core::{
 };
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 use tokio::time::Instant;
@@ -110,8 +110,8 @@ pub(crate) struct Inner {
     pub(super) looks: Looks<RequestName>,
     /// Tokens that are gone from their clusters, and may still be believed there.
     pub(super) ended: Mutex<BTreeMap<RequestName, Ended>>,
-    /// Where everything of a request was taken out, and nothing granted since.
-    pub(super) swept: Mutex<BTreeMap<RequestName, Key>>,
+    /// The clusters from which the objects of a request were deleted, and where nothing was granted since.
+    pub(super) swept: Mutex<BTreeMap<RequestName, BTreeSet<Key>>>,
     leadership: Leadership,
     pub(crate) planted: Bed,
 }

@@ -225,13 +225,10 @@ pub(super) fn is_there(view: &View<'_>, draft: &Draft) -> bool {
     !status.tokens.is_empty() && !is_gone && !is_lost
 }
 
-/// Whether the Cluster may hold something of it, whatever the status says: nobody has looked.
+/// Whether a cluster of the request may hold something of it although the status names no tokens: no sweep has found it empty.
 pub(super) fn may_hold(view: &View<'_>) -> bool {
     let is_gone = view.is_withdrawn || view.hitch.is_some_and(|hitch| hitch.is_gone);
-    let is_within_reach = |cluster: &Cluster| {
-        (shoot(cluster).is_some() || brought(cluster).is_some()) && judge_tenant(view, cluster).is_ok()
-    };
-    !view.is_swept && !is_gone && view.cluster.is_some_and(is_within_reach)
+    !view.is_swept && !is_gone
 }
 
 /// Nothing of it is in the cluster, and so nothing is published.

@@ -53,8 +53,8 @@ pub struct View<'a> {
     pub is_ended: bool,
     /// Whether everything has been seen to be gone in this look.
     pub is_withdrawn: bool,
-    /// Whether everything was taken out of the Cluster since something was last granted there, as this process has seen it.
-    /// A status may be forged to say that nothing was granted.
+    /// Whether this process has deleted the request's objects from every Shoot that was made for its Cluster, and granted nothing
+    /// since. A forged status may name no tokens, or another place.
     pub is_swept: bool,
     /// Whether tokens are gone from the cluster, which may still believe them for some seconds.
     pub is_waiting: bool,
