@@ -19,17 +19,17 @@ pub const MARKS_IGNORED: &str = "MarksIgnored";
 const FINALIZERS: &str = "finalizers of allotment.dev are the operator's; leave them out";
 const OWNERS: &str = "ownerReferences to Clusters and KubeconfigRequests are the operator's; leave them out";
 
-/// What is told when somebody else took our finalizer away. The beginning is the admission policies'.
+/// The message of [`FINALIZER_RESTORED`]. It begins as the refusal of the admission policies does.
 pub const HOLDS: &str = "finalizers of allotment.dev hold the account and the Shoot until they are given back; the operator removes them, \
      and has put back the one that was taken away: delete the object and wait";
 
-/// The Event that tells it.
+/// The reason of the Event when somebody else took our finalizer away.
 pub const FINALIZER_RESTORED: &str = "FinalizerRestored";
 
 /// The group of the kinds that we let own something.
 const GROUP: &str = "operator.kyma-project.io/";
 
-/// What is reported of a request for an account. One that we made is named after its owner, and refers to it.
+/// The verdict on the marks of a SubscriptionRequest. One that we made is named after its owner, and refers to it.
 pub fn of_subscription(request: &SubscriptionRequest) -> Option<Verdict> {
     let metadata = &request.metadata;
     let referred = request.spec.cluster_ref.as_ref();
@@ -48,7 +48,7 @@ pub fn of_subscription(request: &SubscriptionRequest) -> Option<Verdict> {
     verdict(is_held, has_other_owner(metadata.owner_references.as_deref(), is_owner))
 }
 
-/// What is reported of a request for access. We own none; that it goes with its Cluster may be meant.
+/// The verdict on the marks of a KubeconfigRequest. We own none; that it goes with its Cluster may be meant.
 pub fn of_access(request: &KubeconfigRequest) -> Option<Verdict> {
     let is_owner = |owner: &OwnerReference| owner.kind == "Cluster" && owner.name == request.spec.cluster;
     verdict(false, has_other_owner(request.metadata.owner_references.as_deref(), is_owner))

@@ -5,11 +5,10 @@ use anyhow::{Result, bail};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client, ResourceExt, api::ListParams};
 
-/// What the names of our Leases begin with.
+/// The beginning of the names of our Leases.
 const LEASES: &str = "allotment-";
 
-/// Ends with an error unless operators have a Lease in this namespace: what they obey in their own namespace does nothing anywhere
-/// else.
+/// Ends with an error unless operators have a Lease in this namespace: an order in any other namespace does nothing.
 pub(super) async fn must_be_in(client: &Client, namespace: &str) -> Result<()> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let found =

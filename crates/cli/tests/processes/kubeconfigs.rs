@@ -146,9 +146,13 @@ async fn locked_until_the_lock_is_gone(world: &World) {
         assert_eq!(world.kubeconfig(wrong).await.code, 2, "{wrong:?}");
     }
     let order = ["revoke", "--lock", "-n", TENANTS, "--cluster", "c"];
-    let astray =
+    let elsewhere =
         world.kubeconfig(&[&order[..], &["--operator-namespace", "kube-system", "--yes"]].concat()).await;
-    assert!(astray.code == 1 && astray.stderr.contains("no operator has a Lease"), "{}", astray.stderr);
+    assert!(
+        elsewhere.code == 1 && elsewhere.stderr.contains("no operator has a Lease"),
+        "{}",
+        elsewhere.stderr
+    );
     let unsure = world.kubeconfig(&order).await;
     assert!(unsure.code == 1 && unsure.stderr.contains("without --yes"), "{}", unsure.stderr);
     let locked = world.kubeconfig(&[&order[..], &["--reason", "a secret", "--yes"]].concat()).await;

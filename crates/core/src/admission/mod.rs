@@ -92,14 +92,14 @@ pub fn parameters(operator: &str, tenancy: &Tenancy, deletion_protection: bool) 
     }
 }
 
-/// What the policies know of `clusters.references`.
+/// `clusters.references` as the policies list them.
 pub fn references(allowed: &[AllowedReference]) -> Vec<ListedReference> {
     let listed = |it: &AllowedReference| ListedReference { kind: it.kind.clone(), name: it.name.clone() };
     allowed.iter().map(listed).collect()
 }
 
-/// What the policies know of the configuration of openMCP's provider: in platform namespaces, and where everybody is trusted, every
-/// reference is allowed.
+/// The pairs of namespaces that the configuration of openMCP's provider allows, as the policies list them: every pair in platform
+/// namespaces, and where everybody is trusted.
 pub fn cross_namespace(policy: &Policy) -> Vec<NamespacePair> {
     let pair = |from: &str, to: &str| NamespacePair { from: from.to_owned(), to: to.to_owned() };
     if policy.tenancy.mode == Mode::Trusted {

@@ -26,7 +26,8 @@ pub const KEY: &str = "config.yaml";
 /// Stands between the name of the Shoot and the hash of the content.
 const INFIX: &str = "-authentication-";
 
-/// What begins so is Kubernetes' own: `system:masters` may do everything. Without a prefix an issuer could say so of anybody.
+/// Users and groups of Kubernetes itself begin with `system:`, and `system:masters` may do everything. An issuer without a prefix
+/// could give these names to anybody.
 const RESERVED: [UserRule; 2] = [
     UserRule {
         expression: "!user.username.startsWith('system:')",

@@ -120,7 +120,7 @@ fn is_own(view: &View<'_>, cluster: &Cluster) -> bool {
     cluster.metadata.namespace == view.request.metadata.namespace
 }
 
-/// What a tenant hears of a Cluster in a namespace that is not its own: the same whether there is none, or one that it may not have.
+/// The refusal of a Cluster in a foreign namespace: the same whether there is none, or one that the tenant may not have.
 fn unknown(view: &View<'_>) -> Option<String> {
     let own = view.request.metadata.namespace.as_deref().unwrap_or_default();
     let (cluster, NamespaceRole::Tenants(_)) = (&view.request.spec.cluster, view.role) else { return None };

@@ -83,13 +83,17 @@ impl World {
 
     /// A Shoot that Gardener has made, known to the status.
     fn ready() -> Self {
-        let mut world = Self::bound();
-        world.is_live = true;
-        world.create();
-        world.finish();
-        world.rest();
-        world.is_live = false;
-        world
+        Self::bound().made()
+    }
+
+    /// The same after Gardener has made the Shoot.
+    fn made(mut self) -> Self {
+        self.is_live = true;
+        self.create();
+        self.finish();
+        self.rest();
+        self.is_live = false;
+        self
     }
 
     fn create(&mut self) {

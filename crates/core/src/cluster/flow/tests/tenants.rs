@@ -41,12 +41,7 @@ fn shared() -> World {
     request["metadata"]["uid"] = json!("of-the-request");
     request["status"] = json!({"phase": "Bound", "gardenerSecretName": "aws-shared-01"});
     world.request = Some(request);
-    world.is_live = true;
-    world.create();
-    world.finish();
-    world.rest();
-    world.is_live = false;
-    world
+    world.made()
 }
 
 #[test]
