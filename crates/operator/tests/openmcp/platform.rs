@@ -13,10 +13,12 @@ use allotment_operator::{
 };
 use allotment_testing::{Landscape, Plot};
 use futures::FutureExt;
+use http::Request;
 use jiff::{SignedDuration, Timestamp};
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams, TypeMeta},
+    client::Body,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -25,11 +27,12 @@ use std::{
     future::Future,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 use tokio::{task::JoinHandle, time::Instant};
+use tower::service_fn;
 
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;
 
@@ -41,6 +44,8 @@ pub struct Platform {
     pub metrics: Metrics,
     /// How far the controllers' clock is ahead, in seconds.
     pub ahead: Arc<AtomicI64>,
+    /// How many tokens Shoots were asked for.
+    pub tokens: Arc<AtomicUsize>,
     /// Whether no Shoot can be reached.
     pub is_cut: Arc<AtomicBool>,
     tasks: Vec<JoinHandle<()>>,
@@ -66,10 +71,10 @@ impl Platform {
     }
 
     fn on(plot: Plot) -> Self {
-        let (ahead, is_cut) = (Arc::default(), Arc::default());
+        let (ahead, is_cut, tokens) = (Arc::default(), Arc::default(), Arc::default());
         // As upstream has it; tests of what tenants may refer to set another one.
         let policy = Arc::new(Policy::trusted());
-        Self { plot, policy, metrics: Metrics::new(), ahead, is_cut, tasks: Vec::new() }
+        Self { plot, policy, metrics: Metrics::new(), ahead, tokens, is_cut, tasks: Vec::new() }
     }
 
     pub fn client(&self) -> Client {
@@ -83,14 +88,19 @@ impl Platform {
 
     fn connect(&self) -> Connect {
         let (https, is_cut) = (Connect::over_https(&self.metrics), self.is_cut.clone());
+        let tokens = self.tokens.clone();
         Connect::new(move |key, given| {
-            let (https, is_cut) = (https.clone(), is_cut.load(Ordering::Relaxed));
+            let (https, is_cut, tokens) = (https.clone(), is_cut.load(Ordering::Relaxed), tokens.clone());
             async move {
                 if is_cut {
-                    Err(ConnectError("the way is cut".to_owned()))
-                } else {
-                    https.make(key, given).await
+                    return Err(ConnectError("the way is cut".to_owned()));
                 }
+                let client = https.make(key, given).await?;
+                Ok(tapped(client, move |request| {
+                    let is_token = request.uri().path().ends_with("/token");
+                    tokens.fetch_add(usize::from(is_token), Ordering::Relaxed);
+                    true
+                }))
             }
             .boxed()
         })
@@ -187,6 +197,24 @@ impl Platform {
         self.cluster_requests().patch_status(name, &params, &Patch::Merge(&patch)).await?;
         Ok(())
     }
+}
+
+/// A client whose calls are answered where `is_answered` says so, and never elsewhere.
+pub fn tapped(
+    client: Client,
+    is_answered: impl Fn(&Request<Body>) -> bool + Clone + Send + 'static,
+) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let service = service_fn(move |request: Request<Body>| {
+        let (client, is_answered) = (client.clone(), is_answered(&request));
+        async move {
+            match is_answered {
+                true => client.send(request).await,
+                false => std::future::pending().await,
+            }
+        }
+    });
+    Client::new(service, namespace)
 }
 
 /// Creates an object whose kind and version need not be said.

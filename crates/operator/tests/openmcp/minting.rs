@@ -1,0 +1,65 @@
+//! How many tokens an AccessRequest costs.
+
+use super::{
+    access::rules,
+    desk::{Desk, PROVIDER},
+    platform::{tapped, until},
+};
+use allotment_operator::{
+    openmcp::access::{Operator, Settings},
+    runtime::controller::Controller as _,
+};
+use allotment_testing::{Landscape, Outcome};
+use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+fn token(resource: &str) -> Value {
+    json!({ "token": { "permissions": [{ "rules": rules(resource, &["list"]) }] } })
+}
+
+/// Another replica has listed the Secrets, and hears nothing of them since. It takes over from the one that wrote a Secret.
+pub async fn whoever_takes_over_with_old_news_of_secrets_asks_for_no_second_token(
+    landscape: Landscape,
+) -> Outcome {
+    let mut desk = Desk::without_provider(&landscape).await?;
+    let mut parts = desk.platform.parts(PROVIDER);
+    let lists = Arc::new(AtomicUsize::new(0));
+    parts.platform = tapped(parts.platform, move |request| {
+        let is_of_secrets = request.uri().path().ends_with("/secrets");
+        !is_of_secrets || lists.fetch_add(1, Ordering::Relaxed) == 0
+    });
+    let late = Operator::new(parts.clone(), Settings::default());
+    let follower = late.clone();
+    desk.platform.run(async move {
+        tokio::join!(follower.follow_all(), parts.landscapes.follow());
+    });
+    until("everything is listed", async || late.is_complete().then_some(()).ok_or_else(String::new)).await?;
+    let first = tokio::spawn({
+        let parts = desk.platform.parts(PROVIDER);
+        async move {
+            let operator = Operator::new(parts.clone(), Settings::default());
+            tokio::join!(operator.run_as_leader(), parts.landscapes.follow());
+        }
+    });
+    desk.ask("a", token("namespaces")).await?;
+    desk.granted("a").await?;
+    let kubeconfig = desk.kubeconfig("a").await?;
+    first.abort();
+    assert_eq!(desk.platform.tokens.load(Ordering::Relaxed), 1);
+    desk.platform.run({
+        let late = late.clone();
+        async move { late.serve().await }
+    });
+    desk.change("a", json!({ "spec": token("configmaps") })).await?;
+    desk.granted("a").await?;
+    assert_eq!(
+        desk.platform.tokens.load(Ordering::Relaxed),
+        1,
+        "the Secret is there, whatever the follower says"
+    );
+    assert_eq!(desk.kubeconfig("a").await?, kubeconfig);
+    Ok(())
+}
