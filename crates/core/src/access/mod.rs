@@ -9,6 +9,7 @@
 //! | [`danger`] | which rules lead to cluster-admin |
 //! | [`lock`] | which access the platform has locked |
 //! | [`grant`] | what there is in a cluster for a KubeconfigRequest |
+//! | [`minting`] | how many tokens one cause may cost |
 //! | [`flow`] | what is done next about a KubeconfigRequest, and what its status says |
 //! | [`administrators`] | which ClusterRoleBindings make the administrators of a cluster |
 
@@ -19,6 +20,7 @@ pub mod flow;
 pub mod grant;
 pub mod kubeconfig;
 pub mod lock;
+pub mod minting;
 mod policy;
 pub mod rules;
 

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     planted::Planted,
-    runtime::call::{CallError, call},
+    runtime::{
+        call::{CallError, call},
+        status::{StatusChange, identity, write_status},
+    },
     target::{self, Key},
 };
 use allotment_api::{
@@ -31,7 +34,7 @@ use allotment_core::{
 };
 use kube::{
     Api, Resource, ResourceExt,
-    api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams, ValidationDirective},
+    api::{ListParams, Patch, PatchParams, PostParams, ValidationDirective},
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -292,17 +295,9 @@ impl Inner {
         cluster: &Cluster,
         status: &ClusterStatus,
     ) -> Result<Option<Cluster>, Trouble> {
-        if cluster.status.as_ref() == Some(status) {
-            return Ok(None);
-        }
-        let mut fields = json!(status);
-        name_what_is_gone(&json!(cluster.status), &mut fields);
-        let patch = json!({ "metadata": identity(&cluster.metadata), "status": fields });
-        let (api, name) = (self.clusters_in(cluster), cluster.name_any());
-        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-        let written =
-            call(|| format!("write the status of Cluster {name}"), api.patch_status(&name, &params, &patch))
-                .await?;
+        let change = StatusChange::between(cluster.status.as_ref(), status);
+        let written = write_status(&self.clusters_in(cluster), cluster, &change).await?;
+        let Some(written) = written else { return Ok(None) };
         self.index().learn_cluster(written.clone());
         Ok(Some(written))
     }
@@ -374,38 +369,5 @@ pub(super) fn applying() -> PatchParams {
         field_validation: Some(ValidationDirective::Strict),
         force: true,
         ..PatchParams::default()
-    }
-}
-
-/// A merge patch takes away only what it names.
-fn name_what_is_gone(before: &Value, after: &mut Value) {
-    let (Value::Object(before), Value::Object(after)) = (before, after) else { return };
-    for (name, before) in before {
-        match after.get_mut(name) {
-            Some(after) => name_what_is_gone(before, after),
-            None => drop(after.insert(name.clone(), Value::Null)),
-        }
-    }
-}
-
-/// What makes a write conditional on the object being this one, and as it was.
-pub(super) fn identity(metadata: &ObjectMeta) -> Value {
-    json!({ "uid": metadata.uid, "resourceVersion": metadata.resource_version })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_longer_said_is_taken_away_at_any_depth() {
-        let before =
-            json!({ "phase": "Ready", "subscription": { "name": "r", "bindingName": "a" }, "list": [1] });
-        let mut after = json!({ "subscription": { "name": "r" }, "list": [] });
-        name_what_is_gone(&before, &mut after);
-        assert_eq!(
-            after,
-            json!({ "phase": null, "subscription": { "name": "r", "bindingName": null }, "list": [] })
-        );
     }
 }

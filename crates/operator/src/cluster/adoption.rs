@@ -1,8 +1,12 @@
 //! ShootAdoptions: the platform has a Cluster adopt a Shoot that exists. Whether they fit together is decided on live reads,
 //! each time anew until the Shoot is adopted.
 
-use super::{ClusterName, Task, Trouble, act::identity, index::Index, look::Scene, run::Inner};
-use crate::runtime::{call::call, queue::Outcome};
+use super::{ClusterName, Task, Trouble, index::Index, look::Scene, run::Inner};
+use crate::runtime::{
+    call::call,
+    queue::Outcome,
+    status::{StatusChange, write_status},
+};
 use allotment_api::{
     allotment::{ShootAdoption, ShootAdoptionPhase},
     gardener::{CredentialsBinding, Shoot},
@@ -19,10 +23,9 @@ use allotment_core::{
 };
 use kube::{
     Api, Client, Resource, ResourceExt,
-    api::{ListParams, ObjectMeta, Patch, PatchParams},
+    api::{ListParams, ObjectMeta},
 };
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 /// Nothing tells that an obstacle is gone which is not the Cluster's or its Shoot's.
@@ -189,18 +192,14 @@ impl Inner {
 
     async fn write_adoption(&self, adoption: &ShootAdoption, progress: &Progress) -> Result<(), Trouble> {
         let status = adopt::status(adoption, progress, self.clock.now());
-        if adoption.status.as_ref() == Some(&status) {
-            return Ok(());
-        }
         let (namespace, name) = (&self.settings.lease_namespace, adoption.name_any());
         let api: Api<ShootAdoption> = Api::namespaced(self.control_plane.clone(), namespace);
-        let patch = json!({ "metadata": identity(&adoption.metadata), "status": status });
-        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-        let what = || format!("write the status of ShootAdoption {name}");
-        let written = match call(what, api.patch_status(&name, &params, &patch)).await {
-            Err(error) if error.is_not_found() => return Ok(()),
+        let change = StatusChange::between(adoption.status.as_ref(), &status);
+        let written = match write_status(&api, adoption, &change).await {
+            Err(error) if error.is_not_found() => None,
             written => written?,
         };
+        let Some(written) = written else { return Ok(()) };
         tracing::info!(adoption = name, because = ?progress, "adoption reviewed");
         self.index().learn_adoption(written);
         Ok(())

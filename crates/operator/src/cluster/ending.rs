@@ -2,11 +2,14 @@
 
 use super::{
     Trouble,
-    act::{identity, refusal},
+    act::refusal,
     look::{Next, Scene},
     run::Inner,
 };
-use crate::{planted::Planted, runtime::call::call};
+use crate::{
+    planted::Planted,
+    runtime::{call::call, status::identity},
+};
 use allotment_api::{
     gardener::Shoot,
     kyma::SubscriptionRequest,

@@ -12,6 +12,7 @@ use crate::{
     runtime::{
         call::{CallError, call},
         events::Tone,
+        status::{StatusChange, identity, write_status},
     },
     target::{Key, Reached, TargetTrouble},
 };
@@ -87,12 +88,14 @@ impl Inner {
                 self.remove_published(scene).await?;
                 let was_revoked = decision.status.phase;
                 self.write_status(scene, &decision.status, Some(None)).await?;
+                self.minting.taken_back(&scene.name);
                 scene.turn_to_place();
                 self.say_cleared(scene, was_revoked).await;
             }
             Step::LetGo => {
                 self.remove_published(scene).await?;
                 self.swept().remove(&scene.name);
+                self.minting.taken_back(&scene.name);
                 let finalizers: Vec<&String> =
                     scene.request.finalizers().iter().filter(|name| *name != finalizer::KUBECONFIG).collect();
                 match self.patch_request(scene, json!({ "finalizers": finalizers })).await {
@@ -167,7 +170,8 @@ impl Inner {
             let old: Vec<String> = old.map(|token| token.secret.clone()).collect();
             inside::delete_tokens(&reached, grant, &old).await?;
         }
-        let (token, end) = inside::token(&reached, grant, secret, seconds, self.clock.now()).await?;
+        let given = self.mint(scene, &reached, grant, (secret, seconds)).await?;
+        let end = given.end;
         let cluster = scene.cluster.as_ref().map(|cluster| cluster.name_any()).unwrap_or_default();
         let ca = reached.ca.as_ref().map(|ca| BASE64_STANDARD.encode(ca));
         let parts = Parts {
@@ -177,9 +181,9 @@ impl Inner {
             ca: ca.as_deref(),
             namespace: grant.namespace.as_deref(),
         };
-        let text = Zeroizing::new(kubeconfig(&parts, &grant.name, token.expose_secret()));
+        let text = Zeroizing::new(kubeconfig(&parts, &grant.name, given.token.expose_secret()));
         let here = place(&reached.server, reached.ca.as_deref());
-        let token = Token { secret, issued: self.clock.now(), end, place: &here };
+        let token = Token { secret, issued: given.issued, end, place: &here };
         let status = issued(&scene.view(self), &token);
         let was_published = scene.view(self).is_published;
         let has_ending = status.tokens.iter().any(|token| token.state == TokenState::Ending);
@@ -193,6 +197,7 @@ impl Inner {
             .is_none()
             .then(|| Zeroizing::new(BASE64_STANDARD.encode(text.as_str())));
         self.write_status(scene, &status, Some(in_status.as_ref().map(|text| text.as_str()))).await?;
+        self.minting.published(&scene.name);
         let reason = if was_published { "KubeconfigRotated" } else { "KubeconfigIssued" };
         tracing::info!(request = %scene.name, %end, "{reason}");
         self.recorder.say(&*scene.request, Tone::Normal, reason, &format!("valid until {end}")).await;
@@ -335,38 +340,25 @@ impl Inner {
         status: &KubeconfigRequestStatus,
         kubeconfig: Option<Option<&str>>,
     ) -> Result<(), Trouble> {
-        let before = scene.request.status.clone().unwrap_or_default();
-        let takes_away = kubeconfig == Some(None) && scene.has_kubeconfig;
-        if before == *status && !takes_away && !matches!(kubeconfig, Some(Some(_))) {
-            return Ok(());
-        }
-        let mut fields = json!(status);
-        // A merge patch takes away only what it names.
-        if let Value::Object(before) = json!(before) {
-            for (gone, _) in
-                before.into_iter().filter(|(name, _)| fields.get(name).is_none()).collect::<Vec<_>>()
-            {
-                fields[gone] = Value::Null;
-            }
+        // No cache keeps a kubeconfig: neither status has the field.
+        let mut change = StatusChange::between(scene.request.status.as_ref(), status);
+        if self.planted.has(Planted::TokenWrittenDownLater) {
+            // The server has not seen the status that this is compared with.
+            change.add(StatusChange::between(None, status));
         }
         match kubeconfig {
-            None => (),
-            Some(text) => fields["kubeconfig"] = json!(text),
+            Some(text @ Some(_)) => change.set("kubeconfig", text),
+            Some(None) if scene.has_kubeconfig => change.set("kubeconfig", None),
+            Some(None) | None => (),
         }
-        let metadata =
-            json!({ "uid": scene.request.uid(), "resourceVersion": scene.request.resource_version() });
-        let patch = json!({ "metadata": metadata, "status": fields });
-        let (api, name) = (self.requests_in(&scene.name.namespace), scene.name.name.clone());
-        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-        let what = || format!("write the status of KubeconfigRequest {name}");
-        let written = call(what, api.patch_status(&name, &params, &patch)).await?;
-        self.learn(scene, written);
+        let api = self.requests_in(&scene.name.namespace);
+        let written = write_status(&api, &*scene.request, &change).await?;
+        written.into_iter().for_each(|written| self.learn(scene, written));
         Ok(())
     }
 
     async fn patch_request(&self, scene: &mut Scene, change: Value) -> Result<(), Trouble> {
-        let mut metadata =
-            json!({ "uid": scene.request.uid(), "resourceVersion": scene.request.resource_version() });
+        let mut metadata = identity(&scene.request.metadata);
         if let (Some(all), Value::Object(change)) = (metadata.as_object_mut(), change) {
             all.extend(change);
         }

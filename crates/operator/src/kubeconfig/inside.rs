@@ -65,14 +65,19 @@ pub(super) async fn grant(reached: &Reached, grant: &Grant, is_first: bool) -> R
     Ok(())
 }
 
-/// Gets a token that ends with its Secret, and when it runs out by itself.
-pub(super) async fn token(
+/// The Secret that a token ends with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BoundTo {
+    pub(super) name: String,
+    uid: Option<String>,
+}
+
+/// Makes the Secret of a token, unless it is there.
+pub(super) async fn token_secret(
     reached: &Reached,
     grant: &Grant,
     secret: &str,
-    seconds: i64,
-    now: Timestamp,
-) -> Result<(SecretString, Timestamp), TargetTrouble> {
+) -> Result<BoundTo, TargetTrouble> {
     let secrets: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
     let body = json!({
         "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": grant.metadata(secret, Some(NAMESPACE)),
@@ -80,14 +85,25 @@ pub(super) async fn token(
     let (params, patch) = (applying(), Patch::Apply(&body));
     let what = || format!("make Secret {NAMESPACE}/{secret} in {}", reached.key);
     let made = reached.call(what, secrets.patch_metadata(secret, &params, &patch)).await?;
+    Ok(BoundTo { name: secret.to_owned(), uid: made.metadata.uid })
+}
+
+/// Gets a token that ends with its Secret, and when it runs out by itself.
+pub(super) async fn token(
+    reached: &Reached,
+    grant: &Grant,
+    bound: &BoundTo,
+    seconds: i64,
+    now: Timestamp,
+) -> Result<(SecretString, Timestamp), TargetTrouble> {
     let request = TokenRequest {
         spec: Some(TokenRequestSpec {
             expiration_seconds: Some(seconds),
             bound_object_ref: Some(BoundObjectReference {
                 api_version: Some("v1".to_owned()),
                 kind: Some("Secret".to_owned()),
-                name: Some(secret.to_owned()),
-                uid: made.metadata.uid,
+                name: Some(bound.name.clone()),
+                uid: bound.uid.clone(),
             }),
             ..TokenRequestSpec::default()
         }),

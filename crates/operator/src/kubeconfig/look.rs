@@ -123,6 +123,7 @@ impl Scene {
             is_swept: inner.is_swept(&self.name, &self.places),
             is_waiting: self.is_waiting,
             hitch: self.hitch.as_ref(),
+            no_token_before: inner.no_token_before(self),
             is_look_due: self.is_look_due,
             now: inner.clock.now(),
         }
@@ -154,6 +155,7 @@ impl Inner {
         let Some(mut scene) = self.gather(name, role) else {
             self.looks.forget(name);
             self.ended().remove(name);
+            self.minting.taken_back(name);
             return Ok(Outcome::Done);
         };
         let exceeded = self.exceeded(name);

@@ -7,12 +7,14 @@
 //! | `look` | one look at a request: decide, act, decide again, and the status at the end |
 //! | `act` | the steps, as far as they are about the request |
 //! | `inside` | the steps, as far as they are inside a cluster |
+//! | `minting` | how often a cluster is asked for a token |
 //! | `publish` | where a kubeconfig goes, and where it is found again |
 
 mod act;
 mod index;
 mod inside;
 mod look;
+mod minting;
 mod ownership;
 mod publish;
 mod run;

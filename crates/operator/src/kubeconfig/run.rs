@@ -4,6 +4,7 @@ use super::{
     RequestName,
     index::{Followed, Index},
     inside::Ended,
+    minting::Minting,
 };
 use crate::{
     locks::LockStore,
@@ -112,6 +113,7 @@ pub(crate) struct Inner {
     pub(super) ended: Mutex<BTreeMap<RequestName, Ended>>,
     /// The clusters from which the objects of a request were deleted, and where nothing was granted since.
     pub(super) swept: Mutex<BTreeMap<RequestName, BTreeSet<Key>>>,
+    pub(super) minting: Minting,
     leadership: Leadership,
     pub(crate) planted: Bed,
 }
@@ -145,6 +147,7 @@ impl Operator {
             looks: Looks::new(Instant::now()),
             ended: Mutex::default(),
             swept: Mutex::default(),
+            minting: Minting::default(),
             leadership: Leadership::new(CONTROLLER, Some(candidate), metrics.clone()),
             planted: Bed::default(),
             metrics,

@@ -1,7 +1,10 @@
 //! Writes to objects of the platform. Each is of the state that was decided on: where somebody else was faster, the server
 //! refuses it, and no entry of a list that it replaces is lost.
 
-use crate::runtime::call::{CallError, call};
+use crate::runtime::{
+    call::{CallError, call},
+    status::{StatusChange, write_status},
+};
 use kube::{
     Api, Resource, ResourceExt,
     api::{Patch, PatchParams},
@@ -26,31 +29,13 @@ pub(super) async fn merge<K: Kind>(api: &Api<K>, object: &K, change: Value) -> R
 }
 
 /// Writes a status, if it says something else.
-pub(super) async fn status<K: Kind, S: Serialize + PartialEq>(
+pub(super) async fn status<K: Kind, S: Serialize>(
     api: &Api<K>,
     object: &K,
     before: Option<&S>,
     after: &S,
 ) -> Result<Option<K>, CallError> {
-    if before == Some(after) {
-        return Ok(None);
-    }
-    let mut fields = json!(after);
-    name_what_is_gone(&json!(before), &mut fields);
-    let (patch, name) = (of_this_state(object, json!({ "status": fields })), object.name_any());
-    let what = || format!("write the status of {} {name}", K::kind(&()));
-    call(what, api.patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch))).await.map(Some)
-}
-
-/// A merge patch takes away only what it names.
-fn name_what_is_gone(before: &Value, after: &mut Value) {
-    let (Value::Object(before), Value::Object(after)) = (before, after) else { return };
-    for (name, before) in before {
-        match after.get_mut(name) {
-            Some(after) => name_what_is_gone(before, after),
-            None => drop(after.insert(name.clone(), Value::Null)),
-        }
-    }
+    write_status(api, object, &StatusChange::between(before, after)).await
 }
 
 fn of_this_state<K: Kind>(object: &K, mut change: Value) -> Value {

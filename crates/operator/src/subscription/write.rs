@@ -2,7 +2,13 @@
 //! now the UID, that they were decided on.
 
 use super::{PoolEntry, Trouble, request::Judgement, run::Inner};
-use crate::{planted::Planted, runtime::call::call};
+use crate::{
+    planted::Planted,
+    runtime::{
+        call::call,
+        status::{StatusChange, identity, write_status},
+    },
+};
 use allotment_api::{
     gardener::{CredentialsBinding, SecretBinding, Shoot},
     kyma::{BindingKind, SubscriptionRequest, SubscriptionRequestStatus},
@@ -69,22 +75,11 @@ impl Inner {
         request: &SubscriptionRequest,
         after: &SubscriptionRequestStatus,
     ) -> Result<bool, Trouble> {
-        let before = request.status.as_ref();
-        if before == Some(after) {
-            return Ok(false);
-        }
-        let mut fields = json!(after);
-        // A merge patch takes away only what it names.
-        for gone in fields_of(before).filter(|field| fields.get(field).is_none()).collect::<Vec<_>>() {
-            fields[gone] = Value::Null;
-        }
-        let patch = json!({ "metadata": identity(&request.metadata), "status": fields });
-        let (name, api) = (request.name_any(), self.requests_in(request));
-        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-        let written = api.patch_status(&name, &params, &patch);
-        let written = call(|| format!("write the status of SubscriptionRequest {name}"), written).await?;
-        self.index().learn_request(written);
-        Ok(true)
+        let change = StatusChange::between(request.status.as_ref(), after);
+        let written = write_status(&self.requests_in(request), request, &change).await?;
+        let is_another = written.is_some();
+        written.into_iter().for_each(|written| drop(self.index().learn_request(written)));
+        Ok(is_another)
     }
 
     pub(super) async fn write_finalizers(
@@ -238,14 +233,4 @@ impl Inner {
     {
         Api::namespaced(self.garden.clone(), &self.settings.garden_namespace)
     }
-}
-
-/// What makes a write conditional on the object being this one, and as it was.
-fn identity(metadata: &ObjectMeta) -> Value {
-    json!({ "uid": metadata.uid, "resourceVersion": metadata.resource_version })
-}
-
-fn fields_of<T: serde::Serialize>(value: Option<&T>) -> impl Iterator<Item = String> + use<T> {
-    let fields = value.map(|value| json!(value)).and_then(|value| value.as_object().cloned());
-    fields.into_iter().flatten().map(|(name, _)| name)
 }

@@ -78,7 +78,7 @@ impl Desk {
         self.start_as(control_plane)
     }
 
-    fn start_as(&mut self, control_plane: Client) -> Result<(), Fault> {
+    pub fn start_as(&mut self, control_plane: Client) -> Result<(), Fault> {
         self.operator = operator(&self.play, &self.ahead, control_plane)?;
         let operator = self.operator.clone();
         let before =
@@ -147,6 +147,12 @@ impl Desk {
 
     pub async fn patch(&self, name: &str, patch: Value) -> Result<(), Fault> {
         self.requests().patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+        Ok(())
+    }
+
+    pub async fn patch_json(&self, name: &str, patch: Value) -> Result<(), Fault> {
+        let patch = Patch::<()>::Json(serde_json::from_value(patch)?);
+        self.requests().patch(name, &PatchParams::default(), &patch).await?;
         Ok(())
     }
 

@@ -13,6 +13,7 @@ mod forged;
 mod isolation;
 mod ledgers;
 mod locks;
+mod minting;
 mod protection;
 mod releases;
 mod rendering;
@@ -111,6 +112,8 @@ fn main() -> ExitCode {
         case!(access::what_is_missing_is_told),
         case!(access::roles_are_bound_to_namespaces),
         case!(access::the_example_is_issued_as_it_is_written),
+        case!(minting::a_token_that_cannot_be_published_is_asked_for_once),
+        case!(minting::removing_an_optional_field_costs_one_token),
         case!(locks::a_lock_revokes_and_no_annotation_lifts_it),
         case!(locks::a_lock_covers_what_it_names_and_nothing_else),
         case!(locks::a_lock_takes_cluster_admin_back),

@@ -271,6 +271,9 @@ fn granted(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -
             }
             return rest(draft);
         }
+        if let Some(until) = view.no_token_before.filter(|until| *until > view.now) {
+            return limited(view, draft, published.as_ref(), until);
+        }
         let Some(asked) = draft.tokens_in(TokenState::Asked).next().cloned() else {
             let number =
                 draft.status.tokens.iter().filter_map(|token| number_of(&token.secret)).max().unwrap_or(0)
@@ -363,6 +366,19 @@ fn hindered(
         draft.not_yet(KubeconfigPhase::Pending, hitch.reason, &hitch.message);
     }
     rest(draft).failed()
+}
+
+/// Too many tokens were given for one cause, so that something must be wrong: nobody would notice if it went on.
+fn limited(view: &View<'_>, draft: Draft, published: Option<&TokenStatus>, until: Timestamp) -> Decision {
+    let message = format!(
+        "tokens were issued again and again for the same reason, and the next one waits until {until}; \
+         a change of the request or the annotation {} gets one at once",
+        annotation::ROTATE
+    );
+    let hitch = super::Hitch { reason: "TooManyTokens", message, is_gone: false, is_shut: false };
+    let mut decision = hindered(view, draft, published, &hitch);
+    decision.is_failed = false;
+    decision.after(until.duration_since(view.now).unsigned_abs())
 }
 
 /// Why a new token is needed, if one is.

@@ -60,6 +60,8 @@ pub struct View<'a> {
     pub is_waiting: bool,
     /// What stood in the way in this look.
     pub hitch: Option<&'a Hitch>,
+    /// The moment before which no other token is asked for: too many were given for the same cause.
+    pub no_token_before: Option<Timestamp>,
     /// Whether nobody has looked into the cluster for long.
     pub is_look_due: bool,
     /// Now.

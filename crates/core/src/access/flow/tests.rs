@@ -1,6 +1,7 @@
 //! A KubeconfigRequest from its beginning to its end, a step at a time.
 
 mod locked;
+mod minting;
 mod refused;
 
 use super::*;
@@ -28,6 +29,7 @@ struct World {
     is_swept: bool,
     is_waiting: bool,
     hitch: Option<Hitch>,
+    no_token_before: Option<Timestamp>,
     is_look_due: bool,
     now: Timestamp,
 }
@@ -72,6 +74,7 @@ impl World {
             is_swept: true,
             is_waiting: false,
             hitch: None,
+            no_token_before: None,
             is_look_due: false,
             now: start(),
         }
@@ -107,6 +110,7 @@ impl World {
             is_swept: self.is_swept,
             is_waiting: self.is_waiting,
             hitch: self.hitch.as_ref(),
+            no_token_before: self.no_token_before,
             is_look_due: self.is_look_due,
             now: self.now,
         })
