@@ -122,6 +122,26 @@ pub async fn g4_a_request_ends_though_its_cluster_is_anothers_now(landscape: Lan
     gone(&desk.platform.access_requests(), "a").await
 }
 
+pub async fn a_request_that_nothing_names_ends_beside_a_cluster_that_nobody_offers(
+    landscape: Landscape,
+) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("a", token(&desk)).await?;
+    desk.granted("a").await?;
+    delete(&desk.platform.clusters(), &desk.cluster).await?;
+    gone(&desk.platform.clusters(), &desk.cluster).await?;
+    desk.because("a", "Pending", "FoundClusterAndProfile", "InvalidReference").await?;
+    // It cannot be granted, so that its Secret goes; and its labels are lost.
+    let wrong = json!({ "permissions": null, "roleRefs": [{ "kind": "Role", "name": "nowhere" }] });
+    desk.change("a", json!({ "spec": { "token": wrong } })).await?;
+    gone(&desk.secrets(), "a.kubeconfig").await?;
+    desk.platform.cluster(&desk.cluster, "elsewhere.another.profile").await?;
+    let labels = json!({ "clusters.openmcp.cloud/provider": null, "clusters.openmcp.cloud/profile": null });
+    desk.change("a", json!({ "metadata": { "labels": labels } })).await?;
+    delete(&desk.platform.access_requests(), "a").await?;
+    gone(&desk.platform.access_requests(), "a").await
+}
+
 pub async fn g4_a_request_ends_when_its_shoot_is_gone(landscape: Landscape) -> Outcome {
     let desk = Desk::new(&landscape).await?;
     desk.ask("a", token(&desk)).await?;

@@ -60,6 +60,7 @@ fn main() -> ExitCode {
         case!(access_ends::a_request_inherits_nothing_from_one_that_was_torn_away),
         case!(access_ends::g4_a_request_ends_when_its_cluster_is_gone),
         case!(access_ends::g4_a_request_ends_though_its_cluster_is_anothers_now),
+        case!(access_ends::a_request_that_nothing_names_ends_beside_a_cluster_that_nobody_offers),
         case!(access_ends::g4_a_request_ends_when_its_shoot_is_gone),
         case!(access_ends::a_request_whose_time_is_over_leaves_nothing_behind),
         case!(access_ends::a_token_is_in_its_secret_and_nowhere_else),

@@ -36,6 +36,30 @@ pub(super) fn decide(view: &View<'_>, mut draft: Draft) -> Decision {
     draft.rest().failed()
 }
 
+/// A request whose Cluster of that name is not this provider's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stranded {
+    /// Whether the request is deleted.
+    pub is_deleted: bool,
+    /// Whether the Cluster's status says where its Shoot is.
+    pub has_record: bool,
+    /// Whether the name of the Cluster's profile is one that this provider would give.
+    pub would_own: bool,
+    /// Whether the label of the request names a profile of this provider; none without the label.
+    pub labelled: Option<bool>,
+    /// Whether this provider has issued the Secret.
+    pub has_secret: bool,
+}
+
+impl Stranded {
+    /// Whether the Cluster that access was granted to is gone, so that whoever holds the request lets it go. A Cluster without a
+    /// record has no Shoot, whoever's it is: nothing can be granted in it, and its provider may be nobody, who lets nothing go.
+    pub fn is_left(self) -> bool {
+        let Self { is_deleted, has_record, would_own, labelled, has_secret } = self;
+        is_deleted && (!has_record || !would_own && labelled.unwrap_or(has_secret))
+    }
+}
+
 /// When nothing of it can be used any more, and the cluster may be gone for ever. Whoever logs in by OpenID Connect can do so
 /// for ever.
 fn patience_ends(view: &View<'_>) -> Option<Timestamp> {
@@ -46,4 +70,28 @@ fn patience_ends(view: &View<'_>) -> Option<Timestamp> {
     let expires = view.secret.and_then(|secret| secret.expires);
     let last = expires.or_else(|| deleted.checked_add(LIFE).ok())?.max(deleted);
     last.checked_add(PATIENCE).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deleted_request_is_let_go_beside_a_cluster_that_is_nobodys() {
+        let nobodys = Stranded {
+            is_deleted: true,
+            has_record: false,
+            would_own: false,
+            labelled: None,
+            has_secret: false,
+        };
+        assert!(nobodys.is_left(), "its labels and its Secret are gone, and nobody else acts");
+        assert!(!Stranded { is_deleted: false, ..nobodys }.is_left());
+        let anothers = Stranded { has_record: true, ..nobodys };
+        assert!(!anothers.is_left(), "another provider has granted it, and takes it back");
+        assert!(Stranded { has_secret: true, ..anothers }.is_left());
+        assert!(Stranded { labelled: Some(true), ..anothers }.is_left());
+        assert!(!Stranded { labelled: Some(false), has_secret: true, ..anothers }.is_left());
+        assert!(!Stranded { labelled: Some(true), would_own: true, ..anothers }.is_left());
+    }
 }

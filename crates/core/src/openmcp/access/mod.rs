@@ -16,6 +16,7 @@ mod living;
 mod tests;
 mod whose;
 
+pub use ending::Stranded;
 pub use flow::{Decision, Fate, Hitch, Inside, Issued, Step, Target, View, decide};
 pub use grant::{Grant, KINDS, OPENID_CONNECT, Object, Prefixes, Provider, grant, login};
 pub use living::renewal;

@@ -13,7 +13,7 @@ use allotment_api::openmcp::{
     names::{Phase, RequestPhase, label},
 };
 use allotment_core::openmcp::{
-    access::{Hitch, Inside, Issued, Provider, Target, View, decide},
+    access::{Hitch, Inside, Issued, Provider, Stranded, Target, View, decide},
     cluster::Record,
 };
 use kube::{Api, ResourceExt};
@@ -216,11 +216,15 @@ impl Inner {
             return (Target::Unknown, None);
         }
         if !landscapes.is_ours(cluster) {
-            // Ours is gone, and another provider's has its name: who holds the request for ours lets it go.
-            let is_left = request.metadata.deletion_timestamp.is_some()
-                && !instance.would_own(&cluster.spec.profile)
-                && labelled.unwrap_or(has_secret);
-            return (if is_left { gone } else { Target::NotOurs }, None);
+            // Ours is gone, and another one has its name: who holds the request for ours lets it go.
+            let stranded = Stranded {
+                is_deleted: request.metadata.deletion_timestamp.is_some(),
+                has_record: Record::of(cluster).is_some(),
+                would_own: instance.would_own(&cluster.spec.profile),
+                labelled,
+                has_secret,
+            };
+            return (if stranded.is_left() { gone } else { Target::NotOurs }, None);
         }
         if Record::of(cluster).is_none() {
             return (Target::NoShoot, None);
