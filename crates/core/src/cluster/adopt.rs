@@ -34,7 +34,7 @@ pub struct Adoption<'a> {
     pub account: Option<&'a BTreeMap<String, String>>,
     /// The keys of those labels.
     pub labels: &'a LabelKeys,
-    /// What the Cluster's SubscriptionRequest is for; none where bindings do not tell whose an account is.
+    /// What the Cluster's SubscriptionRequest is for; none where whoever asks does not read the pool entry.
     pub wanted: Option<&'a Wanted>,
 }
 

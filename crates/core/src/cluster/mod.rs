@@ -23,9 +23,11 @@
 //! | `render`, `name` | the whole, and what it is called |
 //! | `applied` | whether what is rendered is what is there |
 //! | `difference` | what is otherwise in two Shoots, for people |
+//! | [`account`] | whether a Shoot may be made in an account, by its pool entries as they are now |
 //! | [`adopt`] | whether a Shoot that exists can be taken over |
 //! | [`flow`] | what is done next about a Cluster, and what its status says |
 
+pub mod account;
 pub mod adopt;
 pub(crate) mod applied;
 mod authentication;

@@ -17,20 +17,19 @@ use crate::{
 };
 use allotment_api::{
     gardener::{
-        CredentialsBinding, Shoot,
+        Shoot,
         names::{CONFIRM_DELETION, OPERATION},
     },
-    kyma::{BindingKind, Cluster, ClusterStatus, SubscriptionPhase, SubscriptionRequest},
+    kyma::{Cluster, ClusterStatus, SubscriptionRequest},
     names::{FIELD_MANAGER, finalizer, label},
 };
 use allotment_core::{
     access::administrators::Owner,
     cluster::{
-        flow::{Apply, Decision, Standing, Step, is_owned_by, request_name},
+        flow::{Apply, Decision, Standing, Step, is_owned_by},
         shoot_name,
     },
     marks::{FINALIZER_RESTORED, HOLDS},
-    pool::{account_is_for, account_is_of_pool},
 };
 use kube::{
     Api, Resource, ResourceExt,
@@ -147,39 +146,6 @@ impl Inner {
             }
         };
         scene.shoot = found.map(Arc::new);
-        Ok(())
-    }
-
-    /// The last look before a Shoot is made: the request still stands, and the account is still the tenant's.
-    async fn check_account(&self, scene: &mut Scene, binding: &str) -> Result<(), Trouble> {
-        let trouble = |why| Trouble::Account { binding: binding.to_owned(), why };
-        let (api, name) = (self.requests(scene), request_name(&scene.cluster));
-        let request = call(|| format!("read SubscriptionRequest {name}"), api.get_opt(&name)).await?;
-        let Some(request) = request else { return Err(trouble("its SubscriptionRequest is gone")) };
-        let known = scene.request.as_ref().and_then(|request| request.uid());
-        let status = request.status.as_ref();
-        let is_bound = status.and_then(|status| status.phase) == Some(SubscriptionPhase::Bound)
-            && status.and_then(|status| status.gardener_secret_name.as_deref()) == Some(binding);
-        if request.uid() != known || request.metadata.deletion_timestamp.is_some() || !is_bound {
-            self.index().learn_request(request);
-            return Err(trouble("its SubscriptionRequest has changed"));
-        }
-        let bindings: Api<CredentialsBinding> = self.in_the_garden();
-        let found = bindings.get_metadata_opt(binding);
-        let found = call(|| format!("read CredentialsBinding {binding}"), found).await?;
-        let Some(found) = found else { return Err(trouble("its CredentialsBinding is gone")) };
-        // Where the pool is made of Secrets the labels are there, and the CredentialsBinding has none.
-        let bindings_tell = self.settings.binding_kind == BindingKind::CredentialsBinding;
-        let selector = &request.spec.subscription_selector;
-        // Trying again does not help, so the Cluster says why.
-        let (labels, keys) = (found.labels(), &self.settings.labels);
-        if let Err(why) = account_is_for(selector, labels, keys, bindings_tell) {
-            scene.refusal = Some(format!("account {binding} is not the tenant's: {why}"));
-        } else if let Some(rules) = self.rules()
-            && let Err(why) = account_is_of_pool(&request.spec, &rules, labels, keys, bindings_tell)
-        {
-            scene.refusal = Some(format!("account {binding} is not the Cluster's: {why}"));
-        }
         Ok(())
     }
 

@@ -9,8 +9,8 @@ use crate::runtime::{
 };
 use allotment_api::{
     allotment::{ShootAdoption, ShootAdoptionPhase},
-    gardener::{CredentialsBinding, Shoot},
-    kyma::{BindingKind, Cluster, ClusterCondition, ClusterStatus, SubscriptionRequest},
+    gardener::Shoot,
+    kyma::{Cluster, ClusterCondition, ClusterStatus, SubscriptionRequest},
 };
 use allotment_core::{
     cluster::{
@@ -129,16 +129,12 @@ impl Inner {
             Ok(wanted) => wanted,
             Err(denial) => return Ok(vec![denial.message]),
         };
-        let bindings_tell = self.settings.binding_kind == BindingKind::CredentialsBinding;
-        let account = match &shoot.spec.credentials_binding_name {
+        let entries = match &shoot.spec.credentials_binding_name {
             None => None,
-            Some(binding) => {
-                let bindings: Api<CredentialsBinding> = self.in_the_garden();
-                let found = bindings.get_metadata_opt(binding);
-                call(|| format!("read CredentialsBinding {binding}"), found).await?
-            }
+            Some(binding) => self.pool_entries(binding).await?,
         };
-        let account = account.map(|account| account.labels().clone());
+        let entry = entries.and_then(|entries| entries.into_iter().next());
+        let account = entry.map(|entry| entry.labels.unwrap_or_default());
         let uid = cluster.metadata.uid.as_deref();
         let owner = live_owner(&self.control_plane, &shoot.metadata, uid, own).await?;
         let mut found = obstacles(&Adoption {
@@ -148,7 +144,7 @@ impl Inner {
             project: &self.settings.project,
             account: account.as_ref(),
             labels: &self.settings.labels,
-            wanted: bindings_tell.then_some(&wanted),
+            wanted: Some(&wanted),
         });
         let own = shoot_name(cluster, &self.settings.project).ok();
         if found.is_empty() && own != shoot.metadata.name {

@@ -6,12 +6,14 @@
 //! | `run` | the operator as a whole |
 //! | `look` | one look at a Cluster: decide, act, decide again, and the status at the end |
 //! | `act`, `ending` | the steps: every call that changes something |
+//! | `account` | the last check before a Shoot is made |
 //! | `issuers` | the ConfigMaps in the garden that say who may log in |
 //! | `adoption` | Shoots that the platform has a Cluster adopt |
 //! | `orphan` | requests whose Cluster is gone |
 //! | `inspect` | what somebody is told who asks from outside |
 //! | `rollout` | how fast what nobody asked for is rolled out |
 
+mod account;
 mod act;
 mod adoption;
 mod ending;

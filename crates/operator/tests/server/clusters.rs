@@ -4,7 +4,7 @@ use super::stage::{Fault, RULES, Running as Subscription, Stage, until};
 use allotment_api::{
     condition::ConditionStatus,
     gardener::{KubeconfigAccess, Shoot},
-    kyma::{BindingKind, Cluster, ClusterPhase, ClusterStatus, SubscriptionPhase, SubscriptionRequest},
+    kyma::{Cluster, ClusterPhase, ClusterStatus, SubscriptionPhase, SubscriptionRequest},
     names::{annotation, label},
 };
 use allotment_core::{
@@ -43,7 +43,7 @@ pub struct Play {
     pub operator: Operator,
     pub targets: Targets,
     task: JoinHandle<()>,
-    _subscription: Subscription,
+    _subscription: Option<Subscription>,
 }
 
 impl Drop for Play {
@@ -59,6 +59,15 @@ impl Play {
         let names = ["a", "b", "c", "d"];
         stage.accounts(&names[..accounts], json!({ "hyperscalerType": "aws" })).await?;
         let subscription = stage.start();
+        Self::on(stage, Some(subscription))
+    }
+
+    /// With nobody who hands out accounts.
+    pub fn without_subscriptions(stage: Stage) -> Result<Self, Fault> {
+        Self::on(stage, None)
+    }
+
+    fn on(stage: Stage, subscription: Option<Subscription>) -> Result<Self, Fault> {
         let (operator, targets) = operator(&stage)?;
         let task = tokio::spawn({
             let operator = operator.clone();
@@ -229,7 +238,7 @@ fn operator(stage: &Stage) -> Result<(Operator, Targets), Fault> {
             cluster_namespace: Some(stage.plot.namespace.clone()),
             lease_namespace: stage.plot.namespace.clone(),
             identity: "cluster-operator".to_owned(),
-            binding_kind: BindingKind::default(),
+            binding_kind: stage.kind,
             labels: LabelKeys::default(),
             workers: 4,
         },
