@@ -26,6 +26,13 @@ pub const HOLDS: &str = "finalizers of allotment.dev hold the account and the Sh
 /// The reason of the Event when somebody else took our finalizer away.
 pub const FINALIZER_RESTORED: &str = "FinalizerRestored";
 
+/// The reason of the Event when an object is back whose deletion was seen.
+pub const RETURNED: &str = "ReturnedAfterDeletion";
+
+/// The message of [`RETURNED`].
+pub const RETURNED_BECAUSE: &str = "this object was deleted and is back with its UID: its API server was put back to an older state. It is \
+     reconciled as it is now, and nothing counts that was done for its deletion; delete it again if it is not wanted";
+
 /// The group of the kinds that we let own something.
 const GROUP: &str = "operator.kyma-project.io/";
 

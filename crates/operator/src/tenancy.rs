@@ -72,6 +72,7 @@ impl NamespaceRoles {
                 }
                 self.is_listed.send_replace(true);
             }
+            Seen::Returned(_) => (),
             Seen::Unreadable(name, why) => tracing::warn!(name, why, "cannot read a Namespace"),
         })
         .await;

@@ -24,6 +24,7 @@ mod postgres;
 mod search;
 
 pub use allotment_garden::{
+    embedded::EmbeddedGarden,
     gardenlet::{Failure, Script, ShootKey},
     landscape::{Landscape, Plot, client},
 };

@@ -99,6 +99,8 @@ pub struct Index {
     brought: BTreeMap<ClusterName, BTreeSet<ClusterName>>,
     /// Clusters whose finalizer somebody else took away.
     unheld: BTreeSet<ClusterName>,
+    /// Clusters that are back though their deletion was seen.
+    returned: BTreeSet<ClusterName>,
     /// Clusters, counted for caps.
     pub(super) census: Census<ClusterName>,
 }
@@ -216,8 +218,14 @@ impl Index {
         self.unheld.remove(name)
     }
 
+    /// Whether a Cluster is back that was deleted. It is said once.
+    pub(super) fn take_returned(&mut self, name: &ClusterName) -> bool {
+        self.returned.remove(name)
+    }
+
     pub(super) fn forget_cluster(&mut self, name: &ClusterName) -> Vec<Task> {
         self.unheld.remove(name);
+        self.returned.remove(name);
         let Some(gone) = self.clusters.remove(name) else { return Vec::new() };
         let admitted = self.census.set(name, None).into_iter().map(Task::Cluster);
         self.forget_secret_of(name, secret_of(&gone));
@@ -407,6 +415,12 @@ impl keep::Index for Index {
             Followed::NamespacedProfiles => &mut self.namespaced_profiles,
             Followed::Locks => self.locks.progress(),
             Followed::Adoptions => &mut self.adoptions,
+        }
+    }
+
+    fn returned(&mut self, what: Followed, metadata: &ObjectMeta) {
+        if what == Followed::Clusters {
+            self.returned.insert(ClusterName::of(metadata));
         }
     }
 

@@ -89,6 +89,10 @@ impl Inner {
             self.forget(name);
             return Ok(Outcome::Done);
         };
+        if self.index().take_returned(name) {
+            self.forget(name);
+            self.recorder.warn_once(&*scene.cluster, RETURNED, RETURNED_BECAUSE).await;
+        }
         self.review_adoptions(&mut scene).await?;
         self.believe_tenant(&mut scene);
         let (mut last, exceeded) = (None, self.exceeded(name));

@@ -102,6 +102,9 @@ pub(super) struct Index {
     marked: BTreeMap<RequestName, Arc<KubeconfigRequest>>,
     /// Requests whose finalizer somebody else took away.
     unheld: BTreeSet<RequestName>,
+    /// Requests about which nothing counts that is remembered: they, their Cluster or a Shoot is back with an API server that was
+    /// put back. True for those that are back themselves.
+    returned: BTreeMap<RequestName, bool>,
     /// Requests, counted for caps.
     pub(super) census: Census<RequestName>,
 }
@@ -209,8 +212,14 @@ impl Index {
         self.unheld.remove(name)
     }
 
+    /// Whether nothing counts that is remembered of a request, and whether it is back itself. It is said once.
+    pub(super) fn take_returned(&mut self, name: &RequestName) -> Option<bool> {
+        self.returned.remove(name)
+    }
+
     pub(super) fn forget_request(&mut self, name: &RequestName) -> Vec<RequestName> {
         self.unheld.remove(name);
+        self.returned.remove(name);
         if let Some(gone) = self.requests.remove(name)
             && let Some(asking) = self.asking.get_mut(&gone.request.spec.cluster)
         {
@@ -312,6 +321,19 @@ impl keep::Index for Index {
             Followed::Clusters => &mut self.clusters,
             Followed::Shoots => &mut self.shoots,
             Followed::Locks => self.locks.progress(),
+        }
+    }
+
+    fn returned(&mut self, what: Followed, metadata: &ObjectMeta) {
+        match what {
+            Followed::Requests => drop(self.returned.insert(RequestName::of(metadata), true)),
+            // Which requests have something in it follows from what is remembered, too.
+            Followed::Clusters | Followed::Shoots => {
+                for name in self.all_requests() {
+                    self.returned.entry(name).or_insert(false);
+                }
+            }
+            Followed::Locks => (),
         }
     }
 

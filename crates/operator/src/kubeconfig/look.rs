@@ -20,7 +20,7 @@ use allotment_core::{
         self, Access,
         flow::{Decision, Hitch, View, decide, has_foreign_tokens, refuse},
     },
-    marks::{self, MARKS_IGNORED},
+    marks::{self, MARKS_IGNORED, RETURNED, RETURNED_BECAUSE},
     tenancy::{self, Claim, NamespaceRole},
 };
 use kube::ResourceExt;
@@ -151,6 +151,7 @@ fn is_restored(request: &KubeconfigRequest) -> bool {
 impl Inner {
     pub(super) async fn look_at_request(&self, name: &RequestName) -> Result<Outcome, Trouble> {
         self.tell_marks(name).await;
+        self.forget_returned(name).await;
         let role = self.roles.role_now(&name.namespace).await?;
         let Some(mut scene) = self.gather(name, role) else {
             self.looks.forget(name);
@@ -188,6 +189,19 @@ impl Inner {
         }
         if has_foreign_tokens(&request) {
             self.recorder.warn_once(&*request, "StatusCorrected", FOREIGN_TOKENS).await;
+        }
+    }
+
+    /// Nothing counts that was done before an API server was put back: tokens may be valid again, and clusters not swept.
+    async fn forget_returned(&self, name: &RequestName) {
+        let Some(is_back) = self.index().take_returned(name) else { return };
+        self.ended().remove(name);
+        self.swept().remove(name);
+        self.minting.taken_back(name);
+        self.looks.hurry([name.clone()]);
+        let request = self.index().request(name).map(|known| known.request);
+        if let Some(request) = request.filter(|_| is_back) {
+            self.recorder.warn_once(&*request, RETURNED, RETURNED_BECAUSE).await;
         }
     }
 

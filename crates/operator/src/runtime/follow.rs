@@ -1,24 +1,30 @@
 //! Following a kind of object: a list, then a watch, for ever.
 //!
 //! kube's own watcher hides bookmarks. We need them: what destroys something waits until the cache is at least as new as
-//! a moment (see [`Position::reach`]).
+//! a moment (see [`Position::reach_live`]).
+//!
+//! A server that was put back to an older state answers with versions below those that it answered with before. A watch from a
+//! version that it has not come to yet stays silent, so a follower compares: each list with what it had seen before, and after a
+//! watch that ended before its time the version of now. A server that went back is listed anew.
 
+#[cfg(test)]
+mod tests;
+
+pub use super::position::Position;
 use super::{
     call::{DEADLINE, reason},
+    graves::Graves,
     kept::number,
 };
 use futures::{Stream, StreamExt, stream::BoxStream};
 use kube::{
     Api, Resource,
-    api::{ListParams, ObjectList, PartialObjectMeta, WatchEvent, WatchParams},
+    api::{ListParams, ObjectList, ObjectMeta, PartialObjectMeta, WatchEvent, WatchParams},
     core::DeserializeGuard,
 };
 use serde::de::DeserializeOwned;
-use std::{fmt::Debug, future::Future, pin::pin, sync::Arc, time::Duration};
-use tokio::{
-    sync::{Notify, watch},
-    time::{Instant, sleep, timeout, timeout_at},
-};
+use std::{fmt::Debug, future::Future, time::Duration};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// How many objects a page of a list has.
 const PAGE: u32 = 500;
@@ -29,6 +35,12 @@ const WATCH_SECONDS: u32 = 290;
 /// How long a watch is kept open when somebody waits for the cache to catch up: a server sends a bookmark shortly before
 /// a watch ends, and otherwise only every minute.
 const SHORT_WATCH_SECONDS: u32 = 3;
+
+/// A watch that ends within this time, and the grace after it, is not cut short.
+const SHORTEST: Duration = Duration::from_secs(SHORT_WATCH_SECONDS as u64 + 5);
+
+/// A watch that ends this long before its time was not ended by the server's clock.
+const EARLY: Duration = Duration::from_secs(2);
 
 /// How long a list may take: it is many objects.
 const LIST_DEADLINE: Duration = Duration::from_secs(60);
@@ -55,55 +67,11 @@ pub enum Seen<K> {
     Listed,
     /// Everything up to this version has been told.
     Reached(u64),
+    /// An object that is told of next was deleted before, by its UID: the server was put back to an older state. Nothing that is
+    /// remembered of it counts.
+    Returned(Box<ObjectMeta>),
     /// An object that cannot be read, by its name.
     Unreadable(String, String),
-}
-
-/// How far a cache has come. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct Position {
-    version: Arc<watch::Sender<u64>>,
-    hurry: Arc<Notify>,
-}
-
-impl Position {
-    /// At the beginning.
-    pub fn new() -> Self {
-        Self { version: Arc::new(watch::channel(0).0), hurry: Arc::new(Notify::new()) }
-    }
-
-    /// The version that the cache has come to; 0 before the first list.
-    pub fn version(&self) -> u64 {
-        *self.version.borrow()
-    }
-
-    /// Waits until the cache is at least as new as this version, and says whether it came to that in time.
-    pub async fn reach(&self, version: u64, limit: Duration) -> bool {
-        let mut changes = self.version.subscribe();
-        if *changes.borrow() >= version {
-            return true;
-        }
-        self.hurry.notify_one();
-        let reached = timeout(limit, changes.wait_for(|now| *now >= version)).await;
-        matches!(reached, Ok(Ok(_)))
-    }
-
-    fn is_at(&self, version: &str) -> u64 {
-        // Servers promise that versions of one kind compare as numbers. One that does not is never caught up with.
-        let version = number(Some(version));
-        self.version.send_if_modified(|known| {
-            let newer = version > *known;
-            *known = version.max(*known);
-            newer
-        });
-        version
-    }
-}
-
-impl Default for Position {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 /// Where objects come from: whole, or their metadata only.
@@ -133,6 +101,7 @@ pub trait Source: Send + Sync {
 pub struct Guarded<T> {
     item: Result<T, (String, String)>,
     version: Option<String>,
+    metadata: ObjectMeta,
 }
 
 /// How an object is told of.
@@ -197,14 +166,27 @@ fn guard<K: Resource<DynamicType = ()>>(DeserializeGuard(read): DeserializeGuard
     match read {
         Ok(object) => sure(object),
         Err(invalid) => Guarded {
-            version: invalid.metadata.resource_version,
-            item: Err((invalid.metadata.name.unwrap_or_default(), invalid.error)),
+            version: invalid.metadata.resource_version.clone(),
+            item: Err((invalid.metadata.name.clone().unwrap_or_default(), invalid.error)),
+            metadata: told_apart(&invalid.metadata),
         },
     }
 }
 
 fn sure<K: Resource>(object: K) -> Guarded<K> {
-    Guarded { version: object.meta().resource_version.clone(), item: Ok(object) }
+    let metadata = object.meta();
+    Guarded { version: metadata.resource_version.clone(), metadata: told_apart(metadata), item: Ok(object) }
+}
+
+/// As much of the metadata as tells one object from another of its name.
+fn told_apart(metadata: &ObjectMeta) -> ObjectMeta {
+    ObjectMeta {
+        namespace: metadata.namespace.clone(),
+        name: metadata.name.clone(),
+        uid: metadata.uid.clone(),
+        deletion_timestamp: metadata.deletion_timestamp.clone(),
+        ..ObjectMeta::default()
+    }
 }
 
 fn boxed<K: 'static, T: 'static>(
@@ -226,31 +208,42 @@ pub async fn follow<S: Source>(
     source: S,
     labels: Option<String>,
     position: Position,
-    mut tell: impl FnMut(Seen<S::Item>),
+    tell: impl FnMut(Seen<S::Item>),
 ) {
+    let mut follower = Follower { source, labels, position, newest: 0, graves: Graves::default(), tell };
     let mut failures = 0;
     // What nobody has given us access to is said once: only another role helps, and whoever needs it says so by itself.
     let mut is_refused = false;
     loop {
-        let result = match list(&source, labels.as_deref(), &position, &mut tell).await {
-            Ok(version) => {
-                watch_from(&source, labels.as_deref(), version, &position, &mut failures, &mut tell).await
-            }
+        let result = match follower.list().await {
+            Ok(version) => follower.watch_from(version, &mut failures).await,
             Err(error) => Err(error),
         };
         if let Err(error) = result {
             let wait = WAITS[failures.min(WAITS.len() - 1)];
             failures += 1;
-            let was_refused = std::mem::replace(&mut is_refused, error.is_refusal());
+            let (path, was_refused) =
+                (follower.source.path(), std::mem::replace(&mut is_refused, error.is_refusal()));
             if is_refused && was_refused && failures > 1 {
-                tracing::debug!(path = source.path(), %error, "still cannot follow");
+                tracing::debug!(path, %error, "still cannot follow");
             } else {
-                let (path, wait_milliseconds) = (source.path(), wait.as_millis());
+                let wait_milliseconds = wait.as_millis();
                 tracing::warn!(path, %error, wait_milliseconds, "cannot follow; trying again");
             }
             sleep(wait).await;
         }
     }
+}
+
+/// Somebody who follows a kind.
+struct Follower<S, F> {
+    source: S,
+    labels: Option<String>,
+    position: Position,
+    /// The newest version that the server has told of.
+    newest: u64,
+    graves: Graves,
+    tell: F,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -271,93 +264,173 @@ impl FollowError {
     }
 }
 
-async fn list<S: Source>(
-    source: &S,
-    labels: Option<&str>,
-    position: &Position,
-    tell: &mut impl FnMut(Seen<S::Item>),
-) -> Result<String, FollowError> {
-    let mut params =
-        ListParams { label_selector: labels.map(str::to_owned), limit: Some(PAGE), ..ListParams::default() };
-    let end = Instant::now() + LIST_DEADLINE;
-    let mut first_version = None;
-    loop {
-        let page = timeout_at(end, source.list(&params)).await.map_err(|_| FollowError::SlowList)??;
-        // What we wrote ourselves until now, the list shows or the watch after it, or it is gone again.
-        if first_version.is_none() {
-            tell(Seen::Restarted);
-        }
-        for object in page.items {
-            tell_one(object.item, Seen::Applied, tell);
-        }
-        // All pages show the same moment; some servers say which only on the first.
-        let version = first_version.get_or_insert(page.metadata.resource_version.unwrap_or_default());
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => params.continue_token = Some(token),
-            None => {
-                tell(Seen::Listed);
-                tell(Seen::Reached(position.is_at(version)));
-                return Ok(std::mem::take(version));
+impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
+    async fn list(&mut self) -> Result<String, FollowError> {
+        let mut params = self.params(PAGE);
+        let end = Instant::now() + LIST_DEADLINE;
+        let mut first_version = None;
+        loop {
+            let page =
+                timeout_at(end, self.source.list(&params)).await.map_err(|_| FollowError::SlowList)??;
+            // What we wrote ourselves until now, the list shows or the watch after it, or it is gone again.
+            if first_version.is_none() {
+                (self.tell)(Seen::Restarted);
+            }
+            for object in page.items {
+                self.tell_applied(object);
+            }
+            // All pages show the same moment; some servers say which only on the first.
+            let version = first_version.get_or_insert(page.metadata.resource_version.unwrap_or_default());
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params.continue_token = Some(token),
+                None => {
+                    let version = std::mem::take(version);
+                    self.has_listed(number(Some(&version)));
+                    return Ok(version);
+                }
             }
         }
+    }
+
+    fn has_listed(&mut self, version: u64) {
+        if version < self.newest {
+            self.tell_of_return(version);
+        }
+        self.newest = version;
+        (self.tell)(Seen::Listed);
+        self.position.is_listed_at(version);
+        (self.tell)(Seen::Reached(version));
+    }
+
+    /// Watches, again and again, until a list is needed.
+    async fn watch_from(&mut self, mut version: String, failures: &mut usize) -> Result<(), FollowError> {
+        let mut seconds = WATCH_SECONDS;
+        loop {
+            let params = WatchParams {
+                label_selector: self.labels.clone(),
+                timeout: Some(seconds),
+                bookmarks: true,
+                ..WatchParams::default()
+            };
+            let started = timeout(DEADLINE, self.source.watch(&params, &version)).await;
+            let events = started.map_err(|_| FollowError::SlowWatch)??;
+            match self.tell_events(events, seconds, &mut version, failures).await? {
+                Ended::InTime => seconds = WATCH_SECONDS,
+                Ended::Hurried => seconds = SHORT_WATCH_SECONDS,
+                Ended::Early if self.has_gone_back().await? => return Ok(()),
+                Ended::Early => seconds = WATCH_SECONDS,
+                Ended::Outdated => return Ok(()),
+            }
+        }
+    }
+
+    async fn tell_events(
+        &mut self,
+        mut events: Events<S::Item>,
+        seconds: u32,
+        version: &mut String,
+        failures: &mut usize,
+    ) -> Result<Ended, FollowError> {
+        let end = Instant::now() + Duration::from_secs(u64::from(seconds));
+        // A connection that died silently ends no watch: wait a little longer than the server should.
+        let silence = end + Duration::from_secs(5);
+        let is_long = seconds > SHORT_WATCH_SECONDS;
+        loop {
+            let position = self.position.clone();
+            let event = tokio::select! {
+                biased;
+                event = timeout_at(silence, events.next()) => event,
+                () = position.is_to_list() => return Ok(Ended::Outdated),
+                () = position.is_hurried(), if is_long && silence.duration_since(Instant::now()) > SHORTEST => {
+                    return Ok(Ended::Hurried);
+                }
+            };
+            let event = match event {
+                Ok(Some(event)) => event?,
+                Ok(None) if Instant::now() + EARLY < end => return Ok(Ended::Early),
+                Ok(None) | Err(_) => return Ok(Ended::InTime),
+            };
+            *failures = 0;
+            let told = match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    let now = object.version.clone();
+                    self.tell_applied(object);
+                    now
+                }
+                WatchEvent::Deleted(object) => {
+                    // Who leaves the selector is told of like this, too, and may come back.
+                    let metadata = &object.metadata;
+                    if metadata.deletion_timestamp.is_some() || self.labels.is_none() {
+                        self.graves.dig(metadata.uid.as_deref());
+                    }
+                    tell_one(object.item, Seen::Deleted, &mut self.tell);
+                    object.version
+                }
+                WatchEvent::Bookmark(bookmark) => Some(bookmark.metadata.resource_version),
+                WatchEvent::Error(status) if status.code == 410 => return Ok(Ended::Outdated),
+                WatchEvent::Error(status) => return Err(FollowError::Ended(status.message)),
+            };
+            let Some(now) = told else { continue };
+            if number(Some(&now)) < number(Some(version)) {
+                // Nothing is said to be newer than what is not there any more.
+                self.position.went_back();
+                return Ok(Ended::Outdated);
+            }
+            self.newest = self.newest.max(number(Some(&now)));
+            (self.tell)(Seen::Reached(self.position.is_at(&now)));
+            *version = now;
+        }
+    }
+
+    /// Asks for the version of now: whoever ends watches before their time may have been put back.
+    async fn has_gone_back(&mut self) -> Result<bool, FollowError> {
+        let params = self.params(1);
+        let page =
+            timeout(DEADLINE, self.source.list(&params)).await.map_err(|_| FollowError::SlowList)??;
+        let now = number(page.metadata.resource_version.as_deref());
+        let is_back = now < self.newest;
+        if is_back {
+            self.position.went_back();
+        }
+        Ok(is_back)
+    }
+
+    fn tell_of_return(&self, version: u64) {
+        let (path, before) = (self.source.path(), self.newest);
+        tracing::error!(
+            path,
+            version,
+            before,
+            "the server was put back to an older state; everything is listed and reconciled as it is now"
+        );
+    }
+
+    fn tell_applied(&mut self, object: Guarded<S::Item>) {
+        if self.graves.opened(object.metadata.uid.as_deref()) {
+            let (path, name) = (self.source.path(), object.metadata.name.as_deref().unwrap_or_default());
+            let because = "its server was put back to an older state";
+            tracing::warn!(path, name, uid = ?object.metadata.uid, because, "a deleted object is back");
+            (self.tell)(Seen::Returned(Box::new(object.metadata)));
+        }
+        tell_one(object.item, Seen::Applied, &mut self.tell);
+    }
+
+    fn params(&self, limit: u32) -> ListParams {
+        ListParams { label_selector: self.labels.clone(), limit: Some(limit), ..ListParams::default() }
     }
 }
 
-/// Watches, again and again, until a list is needed.
-async fn watch_from<S: Source>(
-    source: &S,
-    labels: Option<&str>,
-    mut version: String,
-    position: &Position,
-    failures: &mut usize,
-    tell: &mut impl FnMut(Seen<S::Item>),
-) -> Result<(), FollowError> {
-    let mut seconds = WATCH_SECONDS;
-    loop {
-        let params = WatchParams {
-            label_selector: labels.map(str::to_owned),
-            timeout: Some(seconds),
-            bookmarks: true,
-            ..WatchParams::default()
-        };
-        let started = timeout(DEADLINE, source.watch(&params, &version)).await;
-        let mut events = started.map_err(|_| FollowError::SlowWatch)??;
-        // A connection that died silently ends no watch: wait a little longer than the server should.
-        let silence = Instant::now() + Duration::from_secs(u64::from(seconds) + 5);
-        seconds = WATCH_SECONDS;
-        loop {
-            let event = {
-                let mut hurry = pin!(position.hurry.notified());
-                tokio::select! {
-                    biased;
-                    event = timeout_at(silence, events.next()) => event,
-                    () = &mut hurry, if silence.duration_since(Instant::now()) > Duration::from_secs(u64::from(SHORT_WATCH_SECONDS) + 5) => {
-                        seconds = SHORT_WATCH_SECONDS;
-                        break;
-                    }
-                }
-            };
-            let Ok(Some(event)) = event else { break };
-            *failures = 0;
-            let (object, seen): (_, Telling<S::Item>) = match event? {
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, Seen::Applied),
-                WatchEvent::Deleted(object) => (object, Seen::Deleted),
-                WatchEvent::Bookmark(bookmark) => {
-                    tell(Seen::Reached(position.is_at(&bookmark.metadata.resource_version)));
-                    version = bookmark.metadata.resource_version;
-                    continue;
-                }
-                WatchEvent::Error(status) if status.code == 410 => return Ok(()),
-                WatchEvent::Error(status) => return Err(FollowError::Ended(status.message)),
-            };
-            let now = object.version;
-            tell_one(object.item, seen, tell);
-            if let Some(now) = now {
-                tell(Seen::Reached(position.is_at(&now)));
-                version = now;
-            }
-        }
-    }
+/// How a watch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// When it was to end.
+    InTime,
+    /// Before that.
+    Early,
+    /// By ourselves: somebody waits for a bookmark.
+    Hurried,
+    /// Its version is of no use any more.
+    Outdated,
 }
 
 fn tell_one<T>(item: Result<T, (String, String)>, seen: Telling<T>, tell: &mut impl FnMut(Seen<T>)) {

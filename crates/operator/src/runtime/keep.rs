@@ -5,6 +5,7 @@ use super::{
     kept::Progress,
 };
 use futures::{StreamExt, stream::FuturesUnordered};
+use kube::api::ObjectMeta;
 use std::{
     collections::BTreeSet,
     fmt::Debug,
@@ -28,6 +29,11 @@ pub trait Index {
 
     /// A list has ended: what it did not name is gone.
     fn listed(&mut self, what: Self::Followed) -> Vec<Self::Task>;
+
+    /// An object is back that was deleted: its server was put back. It is learned next.
+    fn returned(&mut self, what: Self::Followed, metadata: &ObjectMeta) {
+        let _ = (what, metadata);
+    }
 }
 
 /// An index, and word of its changes.
@@ -139,6 +145,7 @@ impl<I: Index> Keeper<'_, I> {
                 Seen::Reached(version) => return index.kept(what).reached(version),
                 Seen::Applied(object) => learn(&mut index, object),
                 Seen::Deleted(object) => forget(&mut index, object),
+                Seen::Returned(metadata) => return index.returned(what, &metadata),
                 Seen::Listed => index.listed(what),
                 Seen::Unreadable(name, why) => {
                     tracing::warn!(?what, name, why, "an object cannot be read; it is left alone");

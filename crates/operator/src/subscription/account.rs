@@ -264,8 +264,8 @@ impl Inner {
 
     /// Whether no Shoot is in an account, by a cache that shows every Shoot that exists now.
     async fn is_empty_now(&self, account: &AccountName) -> Result<bool, Trouble> {
-        let version = self.newest_shoot_version().await?;
-        if !self.shoots_at.reach(version, CATCH_UP).await {
+        let (is_reached, version) = self.shoots_at.reach_live(self.newest_shoot_version(), CATCH_UP).await?;
+        if !is_reached {
             return Err(Trouble::Behind(version));
         }
         Ok(self.index().count_shoots(account).all == 0)

@@ -3,6 +3,7 @@
 
 mod access;
 mod access_kills;
+mod accounts;
 mod adoptions;
 mod brought;
 mod claims;
@@ -17,6 +18,7 @@ mod minting;
 mod protection;
 mod releases;
 mod rendering;
+mod restored;
 mod revoking;
 mod stage;
 mod targets;
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         case!(releases::free_while_reusing_never_dirties_a_used_account),
         case!(releases::a_cleaned_account_is_used_again),
         case!(releases::a_cleaned_account_with_a_shoot_is_put_in_quarantine),
+        case!(restored::an_account_whose_shoot_is_back_with_its_garden_is_not_dirty),
         case!(releases::a_request_whose_finalizer_was_removed_gives_back),
         case!(releases::refused_credentials_put_an_account_in_quarantine),
         case!(rendering::shoots_of_aws_are_accepted),
@@ -72,6 +75,9 @@ fn main() -> ExitCode {
         case!(targets::a_cluster_that_was_brought_says_nothing_of_our_network),
         case!(targets::admin_kubeconfigs_are_written_nowhere),
         case!(clusters::a_cluster_is_made_changed_and_taken_away),
+        case!(accounts::no_shoot_is_made_where_a_credentials_binding_disagrees),
+        case!(accounts::no_shoot_is_made_where_a_secret_binding_disagrees),
+        case!(accounts::no_shoot_is_made_where_a_secret_disagrees),
         case!(clusters::a_cluster_waits_for_an_account),
         case!(clusters::what_cannot_be_made_is_told_and_takes_nothing),
         case!(clusters::a_missing_shoot_is_made_anew_only_when_asked_for),

@@ -64,7 +64,8 @@ impl Stage {
         Self::on(landscape.plot().await?).await
     }
 
-    async fn on(plot: Plot) -> Result<Self, Fault> {
+    /// On a plot of one's own.
+    pub async fn on(plot: Plot) -> Result<Self, Fault> {
         let place = Place { garden: "test".to_owned(), project: plot.garden_namespace.clone() };
         let ledger = Ledger::open("sqlite::memory:", place).await?;
         Ok(Self {

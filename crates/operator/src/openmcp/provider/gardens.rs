@@ -98,7 +98,7 @@ impl Inner {
                         }
                         Seen::Deleted(gone) => self.learn_cloud(&key, gone.name_any(), None),
                         Seen::Listed => self.clouds_listed(&key),
-                        Seen::Reached(_) => (),
+                        Seen::Reached(_) | Seen::Returned(_) => (),
                         Seen::Unreadable(name, why) => unreadable(&name, &why),
                     })
                     .await;
@@ -118,7 +118,7 @@ impl Inner {
                         }
                         Seen::Deleted(gone) => self.learn_cloud(&key, gone.name_any(), None),
                         Seen::Listed => self.clouds_listed(&key),
-                        Seen::Reached(_) => (),
+                        Seen::Reached(_) | Seen::Returned(_) => (),
                         Seen::Unreadable(name, why) => unreadable(&name, &why),
                     })
                     .await;
@@ -151,6 +151,7 @@ impl Inner {
                 Seen::Deleted(gone) => index.forget_shoot(&place, &gone.name_any()).into_iter().collect(),
                 Seen::Listed => index.shoots_listed(&place),
                 Seen::Reached(version) => return index.shoots_reached(&place, version),
+                Seen::Returned(_) => return,
                 Seen::Unreadable(name, why) => {
                     unreadable(&name, &why);
                     Vec::new()

@@ -1,0 +1,149 @@
+//! A follower of a server that goes back in time.
+
+use super::*;
+use futures::stream;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{api::ListMeta, core::TypeMeta};
+use serde_json::json;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+/// A server that answers as it was told to, and then never again.
+#[derive(Clone, Default)]
+struct Script {
+    lists: Arc<Mutex<VecDeque<(u64, Vec<&'static str>)>>>,
+    watches: Arc<Mutex<VecDeque<Vec<WatchEvent<ConfigMap>>>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+fn map(name: &str, version: u64) -> ConfigMap {
+    let metadata =
+        json!({ "name": name, "uid": format!("uid-{name}"), "resourceVersion": version.to_string() });
+    serde_json::from_value(json!({ "metadata": metadata })).unwrap()
+}
+
+impl Source for Script {
+    type Item = ConfigMap;
+
+    fn path(&self) -> &str {
+        "/api/v1/configmaps"
+    }
+
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<Guarded<ConfigMap>>, kube::Error> {
+        self.asked.lock().unwrap().push(format!("list {}", params.limit.unwrap_or_default()));
+        let next = self.lists.lock().unwrap().pop_front();
+        let Some((version, names)) = next else { return std::future::pending().await };
+        Ok(ObjectList {
+            types: TypeMeta::default(),
+            metadata: ListMeta { resource_version: Some(version.to_string()), ..ListMeta::default() },
+            items: names.into_iter().map(|name| sure(map(name, version))).collect(),
+        })
+    }
+
+    async fn watch(&self, _: &WatchParams, version: &str) -> Result<Events<ConfigMap>, kube::Error> {
+        self.asked.lock().unwrap().push(format!("watch {version}"));
+        let next = self.watches.lock().unwrap().pop_front();
+        Ok(match next {
+            Some(events) => boxed(stream::iter(events.into_iter().map(Ok)), sure),
+            None => stream::pending().boxed(),
+        })
+    }
+}
+
+/// What a follower asks for and tells until it waits.
+async fn run(script: &Script, position: &Position) -> Vec<String> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = {
+        let told = told.clone();
+        move |seen: Seen<ConfigMap>| {
+            let name = |map: &ConfigMap| map.metadata.name.clone().unwrap_or_default();
+            let line = match &seen {
+                Seen::Restarted => "restarted".to_owned(),
+                Seen::Applied(map) => format!("applied {}", name(map)),
+                Seen::Deleted(map) => format!("deleted {}", name(map)),
+                Seen::Listed => "listed".to_owned(),
+                Seen::Reached(version) => format!("reached {version}"),
+                Seen::Returned(metadata) => {
+                    format!("returned {}", metadata.name.as_deref().unwrap_or_default())
+                }
+                Seen::Unreadable(name, _) => format!("unreadable {name}"),
+            };
+            told.lock().unwrap().push(line);
+        }
+    };
+    let following = follow(script.clone(), None, position.clone(), tell);
+    let _ = timeout(Duration::from_secs(30), following).await;
+    let told = told.lock().unwrap();
+    told.clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ends_early_on_a_server_that_went_back_is_followed_by_a_list() {
+    let script = Script::default();
+    *script.lists.lock().unwrap() = VecDeque::from([(100, vec!["a"]), (40, vec![]), (40, vec!["a", "b"])]);
+    *script.watches.lock().unwrap() = VecDeque::from([vec![WatchEvent::Deleted(map("b", 120))]]);
+    let position = Position::new();
+    let told = run(&script, &position).await;
+    let asked = script.asked.lock().unwrap().clone();
+    assert_eq!(asked, ["list 500", "watch 100", "list 1", "list 500", "watch 40"]);
+    assert_eq!(
+        told,
+        [
+            "restarted",
+            "applied a",
+            "listed",
+            "reached 100",
+            "deleted b",
+            "reached 120",
+            "restarted",
+            "applied a",
+            "returned b",
+            "applied b",
+            "listed",
+            "reached 40"
+        ]
+    );
+    assert_eq!(position.version(), 40);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ends_early_is_gone_on_with_where_nothing_went_back() {
+    let script = Script::default();
+    *script.lists.lock().unwrap() = VecDeque::from([(100, vec!["a"]), (130, vec![])]);
+    *script.watches.lock().unwrap() = VecDeque::from([vec![WatchEvent::Modified(map("a", 120))]]);
+    let position = Position::new();
+    run(&script, &position).await;
+    assert_eq!(*script.asked.lock().unwrap(), ["list 500", "watch 100", "list 1", "watch 120"]);
+    assert_eq!(position.version(), 120);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_from_before_is_followed_by_a_list() {
+    let script = Script::default();
+    *script.lists.lock().unwrap() = VecDeque::from([(100, vec!["a"]), (30, vec!["a"])]);
+    *script.watches.lock().unwrap() = VecDeque::from([vec![WatchEvent::Modified(map("a", 20))]]);
+    let position = Position::new();
+    run(&script, &position).await;
+    assert_eq!(*script.asked.lock().unwrap(), ["list 500", "watch 100", "list 500", "watch 30"]);
+    assert_eq!(position.version(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_reads_an_older_version_has_everything_listed_before_it_counts() {
+    let script = Script::default();
+    *script.lists.lock().unwrap() = VecDeque::from([(100, vec![]), (40, vec!["a"])]);
+    let position = Position::new();
+    let reading = async {
+        while position.version() != 100 {
+            sleep(Duration::from_millis(10)).await;
+        }
+        let read = async { Ok::<_, std::convert::Infallible>(40) };
+        position.reach_live(read, Duration::from_secs(5)).await.unwrap()
+    };
+    let (told, reached) = tokio::join!(run(&script, &position), reading);
+    assert_eq!(reached, (true, 40));
+    assert_eq!(*script.asked.lock().unwrap(), ["list 500", "watch 100", "list 500", "watch 40"]);
+    assert!(told.contains(&"applied a".to_owned()));
+}

@@ -1,0 +1,169 @@
+//! How far a cache has come.
+
+use super::kept::number;
+use std::{future::Future, sync::Arc, time::Duration};
+use tokio::{
+    sync::{Notify, watch},
+    time::timeout,
+};
+
+/// How far a cache has come. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Position {
+    at: Arc<watch::Sender<At>>,
+    hurry: Arc<Notify>,
+    list: Arc<Notify>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct At {
+    version: u64,
+    /// Whether a list has ended since the server was last seen to have gone back. Versions mean nothing before that.
+    is_settled: bool,
+}
+
+impl At {
+    fn has_reached(self, version: u64) -> bool {
+        self.is_settled && self.version >= version
+    }
+}
+
+impl Position {
+    /// At the beginning.
+    pub fn new() -> Self {
+        Self {
+            at: Arc::new(watch::channel(At::default()).0),
+            hurry: Arc::new(Notify::new()),
+            list: Arc::new(Notify::new()),
+        }
+    }
+
+    /// The version that the cache has come to; 0 before the first list, and before the next one where the server went back.
+    pub fn version(&self) -> u64 {
+        let at = *self.at.borrow();
+        if at.is_settled { at.version } else { 0 }
+    }
+
+    /// Reads the version of now, and waits until the cache is at least as new. Returns whether it came to that in time, and the
+    /// version.
+    ///
+    /// A version below the one that the cache had come to before the read shows that the server was put back to an older state:
+    /// what the cache knows is then of no state of the server, and it is listed anew.
+    ///
+    /// # Errors
+    ///
+    /// Why the version could not be read.
+    pub async fn reach_live<E>(
+        &self,
+        read: impl Future<Output = Result<u64, E>>,
+        limit: Duration,
+    ) -> Result<(bool, u64), E> {
+        let before = self.version();
+        let version = read.await?;
+        if version < before {
+            tracing::error!(version, before, "the server was put back to an older state; it is listed anew");
+            self.went_back();
+        }
+        Ok((self.reach(version, limit).await, version))
+    }
+
+    /// Waits until the cache is at least as new as this version, and says whether it came to that in time.
+    async fn reach(&self, version: u64, limit: Duration) -> bool {
+        let mut changes = self.at.subscribe();
+        if changes.borrow().has_reached(version) {
+            return true;
+        }
+        self.hurry.notify_one();
+        let reached = timeout(limit, changes.wait_for(|now| now.has_reached(version))).await;
+        matches!(reached, Ok(Ok(_)))
+    }
+
+    /// The server went back: nothing counts before the next list has ended.
+    pub(super) fn went_back(&self) {
+        self.at.send_modify(|at| at.is_settled = false);
+        self.list.notify_one();
+    }
+
+    /// A list has ended: this is the version, also if it is a lower one.
+    pub(super) fn is_listed_at(&self, version: u64) {
+        self.at.send_replace(At { version, is_settled: true });
+    }
+
+    /// A watch has told of everything up to this version.
+    pub(super) fn is_at(&self, version: &str) -> u64 {
+        // Servers promise that versions of one kind compare as numbers. One that does not is never caught up with.
+        let version = number(Some(version));
+        self.at.send_if_modified(|at| {
+            let is_newer = at.is_settled && version > at.version;
+            if is_newer {
+                at.version = version;
+            }
+            is_newer
+        });
+        version
+    }
+
+    /// Waits until somebody waits for the cache to catch up.
+    pub(super) async fn is_hurried(&self) {
+        self.hurry.notified().await;
+    }
+
+    /// Waits until a list is needed.
+    pub(super) async fn is_to_list(&self) {
+        self.list.notified().await;
+    }
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    const SHORT: Duration = Duration::from_millis(1);
+
+    async fn reach(position: &Position, live: u64) -> bool {
+        let read = async { Ok::<_, Infallible>(live) };
+        position.reach_live(read, SHORT).await.unwrap().0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cache_is_as_new_as_what_it_was_told() {
+        let position = Position::new();
+        assert!(!reach(&position, 0).await, "nothing has been listed");
+        position.is_listed_at(5);
+        assert!(reach(&position, 5).await && !reach(&position, 6).await);
+        position.is_at("7");
+        assert!(reach(&position, 7).await);
+        assert_eq!(position.version(), 7);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_went_back_is_waited_for() {
+        let position = Position::new();
+        position.is_listed_at(100);
+        assert!(!reach(&position, 40).await, "what the cache knows is of another past");
+        // What a watch says before the next list is of that past, too.
+        position.is_at("101");
+        assert!(!reach(&position, 40).await);
+        position.is_listed_at(41);
+        assert!(reach(&position, 41).await);
+        assert_eq!(position.version(), 41);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_follower_that_is_faster_than_a_read_proves_nothing() {
+        let position = Position::new();
+        position.is_listed_at(100);
+        let read = async {
+            position.is_at("120");
+            Ok::<_, Infallible>(110)
+        };
+        assert_eq!(position.reach_live(read, SHORT).await, Ok((true, 110)));
+    }
+}
