@@ -419,7 +419,7 @@ impl keep::Index for Index {
     }
 
     fn returned(&mut self, what: Followed, metadata: &ObjectMeta) {
-        if what == Followed::Clusters {
+        if matches!(what, Followed::Clusters) {
             self.returned.insert(ClusterName::of(metadata));
         }
     }

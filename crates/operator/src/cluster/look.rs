@@ -25,6 +25,7 @@ use allotment_core::{
         flow::{self, Decision, Looked, Standing, View, decide, is_request_of},
         shoot_name,
     },
+    marks::{RETURNED, RETURNED_BECAUSE},
     tenancy::NamespaceRole,
 };
 use kube::ResourceExt;

@@ -266,7 +266,7 @@ impl FollowError {
 
 impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
     async fn list(&mut self) -> Result<String, FollowError> {
-        let mut params = self.params(PAGE);
+        let (mut params, begun) = (self.params(PAGE), self.position.begins_list());
         let end = Instant::now() + LIST_DEADLINE;
         let mut first_version = None;
         loop {
@@ -285,20 +285,20 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
                 Some(token) => params.continue_token = Some(token),
                 None => {
                     let version = std::mem::take(version);
-                    self.has_listed(number(Some(&version)));
+                    self.has_listed(number(Some(&version)), begun);
                     return Ok(version);
                 }
             }
         }
     }
 
-    fn has_listed(&mut self, version: u64) {
+    fn has_listed(&mut self, version: u64, begun: u32) {
         if version < self.newest {
             self.tell_of_return(version);
         }
         self.newest = version;
         (self.tell)(Seen::Listed);
-        self.position.is_listed_at(version);
+        self.position.is_listed_at(version, begun);
         (self.tell)(Seen::Reached(version));
     }
 
@@ -314,13 +314,15 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
             };
             let started = timeout(DEADLINE, self.source.watch(&params, &version)).await;
             let events = started.map_err(|_| FollowError::SlowWatch)??;
-            match self.tell_events(events, seconds, &mut version, failures).await? {
-                Ended::InTime => seconds = WATCH_SECONDS,
-                Ended::Hurried => seconds = SHORT_WATCH_SECONDS,
-                Ended::Early if self.has_gone_back().await? => return Ok(()),
-                Ended::Early => seconds = WATCH_SECONDS,
-                Ended::Outdated => return Ok(()),
+            let ended = self.tell_events(events, seconds, &mut version, failures).await?;
+            if ended == Ended::Early && self.has_gone_back().await? {
+                return Ok(());
             }
+            seconds = match ended {
+                Ended::InTime | Ended::Early => WATCH_SECONDS,
+                Ended::Hurried => SHORT_WATCH_SECONDS,
+                Ended::Outdated => return Ok(()),
+            };
         }
     }
 
@@ -339,8 +341,8 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
             let position = self.position.clone();
             let event = tokio::select! {
                 biased;
-                event = timeout_at(silence, events.next()) => event,
                 () = position.is_to_list() => return Ok(Ended::Outdated),
+                event = timeout_at(silence, events.next()) => event,
                 () = position.is_hurried(), if is_long && silence.duration_since(Instant::now()) > SHORTEST => {
                     return Ok(Ended::Hurried);
                 }
@@ -397,7 +399,7 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
 
     fn tell_of_return(&self, version: u64) {
         let (path, before) = (self.source.path(), self.newest);
-        tracing::error!(
+        tracing::warn!(
             path,
             version,
             before,

@@ -12,14 +12,15 @@ use tokio::{
 pub struct Position {
     at: Arc<watch::Sender<At>>,
     hurry: Arc<Notify>,
-    list: Arc<Notify>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct At {
     version: u64,
-    /// Whether a list has ended since the server was last seen to have gone back. Versions mean nothing before that.
+    /// Whether a whole list was made since the server was last seen to have gone back. Versions mean nothing before that.
     is_settled: bool,
+    /// How often the server was seen to have gone back.
+    times_back: u32,
 }
 
 impl At {
@@ -31,11 +32,7 @@ impl At {
 impl Position {
     /// At the beginning.
     pub fn new() -> Self {
-        Self {
-            at: Arc::new(watch::channel(At::default()).0),
-            hurry: Arc::new(Notify::new()),
-            list: Arc::new(Notify::new()),
-        }
+        Self { at: Arc::new(watch::channel(At::default()).0), hurry: Arc::new(Notify::new()) }
     }
 
     /// The version that the cache has come to; 0 before the first list, and before the next one where the server went back.
@@ -61,7 +58,7 @@ impl Position {
         let before = self.version();
         let version = read.await?;
         if version < before {
-            tracing::error!(version, before, "the server was put back to an older state; it is listed anew");
+            tracing::warn!(version, before, "the server was put back to an older state; it is listed anew");
             self.went_back();
         }
         Ok((self.reach(version, limit).await, version))
@@ -78,15 +75,25 @@ impl Position {
         matches!(reached, Ok(Ok(_)))
     }
 
-    /// The server went back: nothing counts before the next list has ended.
+    /// The server went back: nothing counts before a list that begins from now on has ended.
     pub(super) fn went_back(&self) {
-        self.at.send_modify(|at| at.is_settled = false);
-        self.list.notify_one();
+        self.at.send_modify(|at| {
+            at.is_settled = false;
+            at.times_back += 1;
+        });
     }
 
-    /// A list has ended: this is the version, also if it is a lower one.
-    pub(super) fn is_listed_at(&self, version: u64) {
-        self.at.send_replace(At { version, is_settled: true });
+    /// A list begins; [`Position::is_listed_at`] wants to know when it did.
+    pub(super) fn begins_list(&self) -> u32 {
+        self.at.borrow().times_back
+    }
+
+    /// A list has ended: this is the version, also if it is a lower one. It counts unless the server went back meanwhile.
+    pub(super) fn is_listed_at(&self, version: u64, begun: u32) {
+        self.at.send_modify(|at| {
+            at.version = version;
+            at.is_settled = at.times_back == begun;
+        });
     }
 
     /// A watch has told of everything up to this version.
@@ -108,9 +115,10 @@ impl Position {
         self.hurry.notified().await;
     }
 
-    /// Waits until a list is needed.
+    /// Waits until another list is needed, after the first.
     pub(super) async fn is_to_list(&self) {
-        self.list.notified().await;
+        // The sender lives as long as this does.
+        let _ = self.at.subscribe().wait_for(|at| !at.is_settled).await;
     }
 }
 
@@ -127,6 +135,10 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(1);
 
+    fn list(position: &Position, version: u64) {
+        position.is_listed_at(version, position.begins_list());
+    }
+
     async fn reach(position: &Position, live: u64) -> bool {
         let read = async { Ok::<_, Infallible>(live) };
         position.reach_live(read, SHORT).await.unwrap().0
@@ -136,7 +148,7 @@ mod tests {
     async fn a_cache_is_as_new_as_what_it_was_told() {
         let position = Position::new();
         assert!(!reach(&position, 0).await, "nothing has been listed");
-        position.is_listed_at(5);
+        list(&position, 5);
         assert!(reach(&position, 5).await && !reach(&position, 6).await);
         position.is_at("7");
         assert!(reach(&position, 7).await);
@@ -146,20 +158,32 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_server_that_went_back_is_waited_for() {
         let position = Position::new();
-        position.is_listed_at(100);
+        list(&position, 100);
         assert!(!reach(&position, 40).await, "what the cache knows is of another past");
         // What a watch says before the next list is of that past, too.
         position.is_at("101");
         assert!(!reach(&position, 40).await);
-        position.is_listed_at(41);
+        list(&position, 41);
         assert!(reach(&position, 41).await);
         assert_eq!(position.version(), 41);
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_list_that_began_before_the_server_went_back_settles_nothing() {
+        let position = Position::new();
+        list(&position, 100);
+        let begun = position.begins_list();
+        position.went_back();
+        position.is_listed_at(110, begun);
+        assert!(!reach(&position, 40).await);
+        list(&position, 40);
+        assert!(reach(&position, 40).await);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_follower_that_is_faster_than_a_read_proves_nothing() {
         let position = Position::new();
-        position.is_listed_at(100);
+        list(&position, 100);
         let read = async {
             position.is_at("120");
             Ok::<_, Infallible>(110)

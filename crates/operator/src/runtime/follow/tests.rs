@@ -3,7 +3,8 @@
 use super::*;
 use futures::stream;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::{api::ListMeta, core::TypeMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use kube::core::TypeMeta;
 use serde_json::json;
 use std::{
     collections::VecDeque,
