@@ -3,21 +3,58 @@
 use super::{
     access::rules,
     desk::{Desk, PROVIDER},
-    platform::{tapped, until},
+    platform::{refused, tapped, until},
 };
 use allotment_operator::{
     openmcp::access::{Operator, Settings},
     runtime::controller::Controller as _,
 };
 use allotment_testing::{Landscape, Outcome};
+use http::Method;
 use serde_json::{Value, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 fn token(resource: &str) -> Value {
     json!({ "token": { "permissions": [{ "rules": rules(resource, &["list"]) }] } })
+}
+
+pub async fn a_token_whose_secret_cannot_be_written_is_asked_for_once(landscape: Landscape) -> Outcome {
+    let mut desk = Desk::without_provider(&landscape).await?;
+    let (tokens, is_refused) = (desk.platform.tokens.clone(), Arc::new(AtomicBool::new(true)));
+    let mut parts = desk.platform.parts(PROVIDER);
+    let refusing = is_refused.clone();
+    parts.platform = refused(parts.platform, move |request| {
+        let is_secret = request.uri().path().contains("/secrets/") && request.method() == Method::PATCH;
+        is_secret && refusing.load(Ordering::Relaxed)
+    });
+    let operator = Operator::new(parts.clone(), Settings::default());
+    let running = operator.clone();
+    desk.platform.run(async move {
+        tokio::join!(running.run_as_leader(), parts.landscapes.follow());
+    });
+    desk.ask("a", token("namespaces")).await?;
+    until("a token is given", async || match tokens.load(Ordering::Relaxed) {
+        0 => Err("none".to_owned()),
+        _ => Ok(()),
+    })
+    .await?;
+    for _ in 0..40 {
+        operator.resync();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(tokens.load(Ordering::Relaxed), 1, "nothing of it could be published");
+    is_refused.store(false, Ordering::Relaxed);
+    operator.resync();
+    desk.granted("a").await?;
+    assert_eq!(tokens.load(Ordering::Relaxed), 1, "the one that was given is published");
+    desk.holder("a").await?.apiserver_version().await?;
+    Ok(())
 }
 
 /// Another replica has listed the Secrets, and hears nothing of them since. It takes over from the one that wrote a Secret.

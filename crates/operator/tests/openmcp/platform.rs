@@ -217,6 +217,24 @@ pub fn tapped(
     Client::new(service, namespace)
 }
 
+/// A client whose calls fail where `is_refused` says so.
+pub fn refused(
+    client: Client,
+    is_refused: impl Fn(&Request<Body>) -> bool + Clone + Send + 'static,
+) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let service = service_fn(move |request: Request<Body>| {
+        let (client, is_refused) = (client.clone(), is_refused(&request));
+        async move {
+            match is_refused {
+                true => Err(kube::Error::Service("refused by the test".into())),
+                false => client.send(request).await,
+            }
+        }
+    });
+    Client::new(service, namespace)
+}
+
 /// Creates an object whose kind and version need not be said.
 pub async fn create<K>(api: &Api<K>, metadata: Value, spec: Value) -> Result<K, Fault>
 where

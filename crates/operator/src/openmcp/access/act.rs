@@ -163,16 +163,16 @@ impl Inner {
         let mut issued = Issued { shoot, made_for, created, expires: None };
         let text = match (seconds, login_text(scene, &reached)) {
             (Some(seconds), _) => {
-                let namespace = self.access.namespace.as_str();
-                match inside::token(&reached, namespace, &grant.hash, seconds).await {
-                    Ok((token, end)) => {
-                        issued.expires = Some(end);
+                match self.mint(scene, &reached, grant, (&issued.made_for, seconds)).await {
+                    Ok(given) => {
+                        issued.created = given.created;
+                        issued.expires = Some(given.expires);
                         let provider = &self.parts.settings.instance.provider;
                         let ca = ca_of(&reached);
                         Zeroizing::new(kubeconfig(
                             &parts(&reached, ca.as_deref()),
                             provider,
-                            token.expose_secret(),
+                            given.token.expose_secret(),
                         ))
                     }
                     Err(trouble) => {
@@ -185,6 +185,7 @@ impl Inner {
         };
         let (until, was_there) = (issued.expires, scene.secret.is_some());
         self.publish(scene, &text, issued).await?;
+        self.unpublished.remove(&scene.name);
         scene.is_issued = true;
         let note =
             until.map_or_else(|| "it does not run out".to_owned(), |until| format!("valid until {until}"));

@@ -7,12 +7,14 @@
 //! | `act` | the steps, as far as they are about the platform |
 //! | `inside` | the steps, as far as they are inside a cluster |
 //! | `secret` | the Secret with the kubeconfig |
+//! | `minting` | how often a cluster is asked for a token |
 //! | `run` | the controller as a whole |
 
 mod act;
 pub(super) mod index;
 mod inside;
 mod look;
+mod minting;
 mod run;
 mod secret;
 mod trouble;

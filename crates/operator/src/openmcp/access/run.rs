@@ -1,6 +1,9 @@
 //! The controller as a whole: followers all the time, workers while it leads.
 
-use super::index::{Followed, Index};
+use super::{
+    index::{Followed, Index},
+    minting::Unpublished,
+};
 use crate::{
     locks::LockStore,
     openmcp::{ObjectName, Parts, lanes::Lanes},
@@ -67,6 +70,7 @@ pub(super) struct Inner {
     pub(super) looks: Looks<ObjectName>,
     /// Those that are looked at now.
     pub(super) busy: Mutex<BTreeSet<ObjectName>>,
+    pub(super) unpublished: Unpublished,
     leadership: Leadership,
 }
 
@@ -89,6 +93,7 @@ impl Operator {
             lanes: Lanes::new(),
             looks: Looks::new(Instant::now() + QUIET),
             busy: Mutex::default(),
+            unpublished: Unpublished::default(),
             leadership,
         }))
     }
