@@ -145,6 +145,7 @@ async fn whoever_reads_an_older_version_has_everything_listed_before_it_counts()
     };
     let (told, reached) = tokio::join!(run(&script, &position), reading);
     assert_eq!(reached, (true, 40));
-    assert_eq!(*script.asked.lock().unwrap(), ["list 500", "watch 100", "list 500", "watch 40"]);
+    // Whoever waits has the watches cut short, so that bookmarks come.
+    assert_eq!(script.asked.lock().unwrap()[..4], ["list 500", "watch 100", "list 500", "watch 40"]);
     assert!(told.contains(&"applied a".to_owned()));
 }
