@@ -11,4 +11,5 @@ pub mod kept;
 pub mod lease;
 pub mod looks;
 pub mod queue;
+pub mod shared_read;
 pub mod work;

@@ -30,7 +30,7 @@ fn row(holding: Holding, assignments: u32) -> Row {
 
 fn step(pairs: &str, row: Option<Row>, shoots: u32) -> Step {
     let shoots = Shoots { all: shoots, ..Shoots::default() };
-    account_step(&View { entry: Some(entry(pairs)), row, shoots, may_quarantine: true })
+    account_step(&View { entry: Some(entry(pairs)), row, shoots, in_twins: 0, may_quarantine: true })
 }
 
 fn is_quarantine(step: &Step) -> bool {
@@ -108,7 +108,7 @@ fn a_dirty_account_is_free_when_both_labels_are_gone_and_nothing_is_in_it() {
 fn an_entry_that_is_gone_is_forgotten_when_nothing_is_in_it() {
     let gone = |row, shoots| {
         let shoots = Shoots { all: shoots, ..Shoots::default() };
-        account_step(&View { entry: None, row, shoots, may_quarantine: true })
+        account_step(&View { entry: None, row, shoots, in_twins: 0, may_quarantine: true })
     };
     assert_eq!(gone(None, 0), Step::Rest);
     assert_eq!(gone(Some(row(Holding::Claimed(t()), 0)), 0), Step::Retire);
