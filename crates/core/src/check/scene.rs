@@ -3,6 +3,7 @@
 use super::{Books, Held, Seat, Violation, books};
 use crate::pool::{AccountName, Entry, Holding, Limit, PoolKey, RequestUid, Tenant};
 use allotment_api::kyma::SubscriptionPhase;
+use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that can be seen of the pools at one moment.
@@ -28,6 +29,14 @@ pub struct Scene {
     pub limits: BTreeMap<Tenant, Limit>,
     /// The most accounts of one tenant.
     pub cap: Option<u32>,
+    /// The credentials of accounts; one that is not named has its own.
+    pub credentials: BTreeMap<AccountName, String>,
+    /// When the entries of accounts were made.
+    pub made: BTreeMap<AccountName, Timestamp>,
+    /// Accounts whose entries somebody else ever changed. We may have decided on what they were before.
+    pub meddled: BTreeSet<AccountName>,
+    /// Shoots that came so lately that nobody need have seen them.
+    pub young: BTreeSet<String>,
 }
 
 /// A request.
@@ -67,6 +76,9 @@ impl Scene {
         violations.extend(self.tenants());
         violations.extend(self.full());
         violations.extend(self.shoots_without_seat());
+        violations.extend(self.one_account_of_two());
+        violations.extend(self.over_cap());
+        violations.extend(self.wrong_pools());
         violations
     }
 
@@ -79,15 +91,15 @@ impl Scene {
         violations
     }
 
-    fn row(&self, account: &AccountName) -> Option<&Held> {
+    pub(super) fn row(&self, account: &AccountName) -> Option<&Held> {
         self.books.accounts.iter().find(|held| held.account == *account)
     }
 
-    fn seat(&self, request: &RequestUid) -> Option<&Seat> {
+    pub(super) fn seat(&self, request: &RequestUid) -> Option<&Seat> {
         self.books.seats.iter().find(|seat| seat.request == *request)
     }
 
-    fn seats_in(&self, account: &AccountName) -> u32 {
+    pub(super) fn seats_in(&self, account: &AccountName) -> u32 {
         count(self.books.seats.iter().filter(|seat| seat.account == *account))
     }
 
@@ -95,18 +107,15 @@ impl Scene {
         count(self.shoots.values().filter(|shoot| shoot.account == *account))
     }
 
-    fn foreign_in(&self, account: &AccountName) -> u32 {
-        let is_foreign =
-            |shoot: &Grown| shoot.request.as_ref().is_none_or(|uid| !self.requests.contains_key(uid));
-        let foreign = |shoot: &&Grown| shoot.account == *account && is_foreign(shoot);
-        count(self.shoots.values().filter(foreign))
-    }
-
     /// A name in a status is a promise: the ledger keeps it.
     fn published(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
         for (request, asked) in self.requests.iter().filter(|(_, asked)| !asked.deleting) {
-            let Some(account) = &asked.account else { continue };
+            let is_bound = asked.phase == Some(SubscriptionPhase::Bound);
+            let Some(account) = &asked.account else {
+                violations.extend(is_bound.then(|| Violation::BoundToNothing(request.clone())));
+                continue;
+            };
             match self.seat(request) {
                 Some(seat) if seat.account != *account => {
                     violations.push(Violation::PublishedElsewhere(seat.clone(), account.clone()));
@@ -298,14 +307,13 @@ impl Scene {
             return own.find(|row| !self.quarantined.contains(&row.account)).map(|row| &row.account);
         }
         let has_room = |row: &&Held| {
-            let clusters = self.seats_in(&row.account) + self.foreign_in(&row.account);
+            let clusters = self.clusters_in(&row.account, |_| true);
             !self.quarantined.contains(&row.account) && limit.is_some_and(|limit| clusters < limit.0)
         };
         if let Some(row) = own.find(has_room) {
             return Some(&row.account);
         }
-        let held = count(self.books.accounts.iter().filter(holds));
-        if self.cap.is_some_and(|cap| held >= cap) {
+        if self.cap.is_some_and(|cap| self.held_by(tenant, |_| true) >= cap) {
             return None;
         }
         let is_free = |(account, entry): &(&AccountName, &Entry)| {
@@ -315,11 +323,12 @@ impl Scene {
                 && row.is_none_or(|row| row.holding == Holding::Free)
                 && self.seats_in(account) == 0
                 && !self.quarantined.contains(account)
+                && !self.is_occupied(account)
         };
         self.entries.iter().find(is_free).map(|(account, _)| account)
     }
 }
 
-fn count<T>(items: impl Iterator<Item = T>) -> u32 {
+pub(super) fn count<T>(items: impl Iterator<Item = T>) -> u32 {
     u32::try_from(items.count()).unwrap_or(u32::MAX)
 }
