@@ -21,6 +21,16 @@ impl Scene {
         has_shoots || stands_for(&twins).is_some_and(|one| one != account)
     }
 
+    /// Whether nothing is in an account, by whichever of its entries.
+    pub(super) fn is_empty(&self, account: &AccountName) -> bool {
+        self.clusters_in(account, |_| true) == 0
+    }
+
+    /// Whether an account that a tenant holds takes new clusters.
+    pub(super) fn is_open(&self, account: &AccountName) -> bool {
+        !self.quarantined.contains(account) && !is_contested(&self.twins_of(account))
+    }
+
     /// The clusters in an account: assignments, and Shoots that none of them stands for, of those that count.
     pub(super) fn clusters_in(&self, account: &AccountName, counts: impl Fn(&str) -> bool) -> u32 {
         let seats = count(self.books.seats.iter().filter(|seat| self.are_one(&seat.account, account)));
@@ -146,6 +156,7 @@ impl Scene {
                 && !self.is_meddled(other)
                 && !self.quarantined.contains(*other)
                 && !self.is_occupied_twin(other)
+                && !self.crowded.contains(*other)
                 && !has_others(other)
         };
         let seats = self.seats_in(account);
@@ -174,9 +185,11 @@ impl Scene {
                 shoot.account == *account
                     && shoot.request.as_ref().is_none_or(|request| self.seat(request).is_none())
             });
-            self.is_meddled(account) || has_shoots || self.twins_of(account).len() > 1
+            let was_crowded = has_shoots || self.crowded.contains(account);
+            self.is_meddled(account) || was_crowded || self.twins_of(account).len() > 1
         };
-        if of_pool().any(|(account, _)| is_odd(account)) {
+        let has_gone = self.meddled.iter().any(|account| !self.entries.contains_key(account));
+        if has_gone || of_pool().any(|(account, _)| is_odd(account)) {
             return None;
         }
         let is_free = |account: &AccountName, entry: &Entry| {
@@ -206,15 +219,12 @@ impl Scene {
             .accounts
             .iter()
             .filter(|row| row.holding.takes_clusters_of(tenant) && row.pool == *pool);
-        let is_below_cap = self.cap.is_none_or(|cap| self.held_by(tenant, |_| true) < cap);
-        match self.limits.get(tenant) {
-            // Whether its accounts have room is counted from a cache in part.
-            Some(_) => false,
-            None => is_below_cap && own.next().is_none(),
-        }
+        // Whoever waits for something else has to ask again before it waits for an account, and whether accounts have room is
+        // counted from a cache in part.
+        self.cap.is_none() && !self.limits.contains_key(tenant) && own.next().is_none()
     }
 
-    fn is_occupied_twin(&self, account: &AccountName) -> bool {
+    pub(super) fn is_occupied_twin(&self, account: &AccountName) -> bool {
         let twins = self.twins_of(account);
         is_contested(&twins) || stands_for(&twins).is_some_and(|one| one != account)
     }

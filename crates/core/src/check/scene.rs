@@ -35,6 +35,8 @@ pub struct Scene {
     pub made: BTreeMap<AccountName, Timestamp>,
     /// Accounts whose entries somebody else ever changed. We may have decided on what they were before.
     pub meddled: BTreeSet<AccountName>,
+    /// Accounts that Shoots were in that no assignment stands for. A cache may show some that are gone.
+    pub crowded: BTreeSet<AccountName>,
     /// Shoots that came so lately that nobody need have seen them.
     pub young: BTreeSet<String>,
 }
@@ -101,10 +103,6 @@ impl Scene {
 
     pub(super) fn seats_in(&self, account: &AccountName) -> u32 {
         count(self.books.seats.iter().filter(|seat| seat.account == *account))
-    }
-
-    fn shoots_in(&self, account: &AccountName) -> u32 {
-        count(self.shoots.values().filter(|shoot| shoot.account == *account))
     }
 
     /// A name in a status is a promise: the ledger keeps it.
@@ -254,7 +252,7 @@ impl Scene {
             violations.push(Violation::GoneButSeated(seat.clone()));
         }
         for held in &self.books.accounts {
-            let empty = self.seats_in(&held.account) == 0 && self.shoots_in(&held.account) == 0;
+            let empty = self.is_empty(&held.account);
             let never_at_rest = match &held.holding {
                 // Its entry is gone: only a person can tell.
                 _ if !self.entries.contains_key(&held.account) => false,
@@ -295,6 +293,7 @@ impl Scene {
                 && entry.pool.as_ref() == Some(pool)
                 && is_nobodys
                 && !self.quarantined.contains(account)
+                && !self.is_occupied_twin(account)
         };
         self.entries.iter().find(usable).map(|(account, _)| account)
     }
@@ -304,11 +303,11 @@ impl Scene {
         let mut own = self.books.accounts.iter().filter(holds).filter(|row| row.pool == *pool).peekable();
         let limit = self.limits.get(tenant);
         if limit.is_none() && own.peek().is_some() {
-            return own.find(|row| !self.quarantined.contains(&row.account)).map(|row| &row.account);
+            return own.find(|row| self.is_open(&row.account)).map(|row| &row.account);
         }
         let has_room = |row: &&Held| {
             let clusters = self.clusters_in(&row.account, |_| true);
-            !self.quarantined.contains(&row.account) && limit.is_some_and(|limit| clusters < limit.0)
+            self.is_open(&row.account) && limit.is_some_and(|limit| clusters < limit.0)
         };
         if let Some(row) = own.find(has_room) {
             return Some(&row.account);

@@ -106,13 +106,23 @@ impl Eyes {
                     self.scene.made.extend(made.map(|made| (account.clone(), made)));
                 }
                 match object.map(|object| self.entry_of(object)) {
-                    Some(entry) => self.scene.entries.insert(account, entry),
+                    Some(entry) => {
+                        if entry.quarantine.is_some() {
+                            self.scene.meddled.insert(account.clone());
+                        }
+                        self.scene.entries.insert(account, entry)
+                    }
                     None => self.scene.entries.remove(&account),
                 };
             }
             "shoots" => {
                 match object.and_then(|object| self.shoot_of(name, object)) {
-                    Some(grown) => self.scene.shoots.insert(name.to_owned(), grown),
+                    Some(grown) => {
+                        if grown.request.is_none() {
+                            self.scene.crowded.insert(grown.account.clone());
+                        }
+                        self.scene.shoots.insert(name.to_owned(), grown)
+                    }
                     None => self.scene.shoots.remove(name),
                 };
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    check::{Asked, Books, change},
+    check::{Asked, change},
     pool::{LabelKeys, Limit},
 };
 use allotment_api::kyma::SubscriptionPhase;
@@ -94,7 +94,7 @@ impl Stage {
         self
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Scene)) -> Self {
+    fn with<T>(mut self, change: impl FnOnce(&mut Scene) -> T) -> Self {
         change(&mut self.0);
         self
     }
@@ -125,12 +125,12 @@ fn a_tenant_above_its_cap_is_found() {
     let two = two.limit("t", 3);
     assert_eq!(two.clone().cap(2).now(), "");
     assert_eq!(two.clone().cap(1).now(), "tenant t holds 2 accounts, 1 are allowed");
-    let given = two.clone().cap(1).with(|scene| drop(scene.tampered.insert(account("b"))));
+    let given = two.clone().cap(1).with(|scene| scene.tampered.insert(account("b")));
     assert_eq!(given.now(), "", "somebody else gave it the second");
     assert_eq!(two.cap(1).same_credentials(&["a", "b"]).now(), "", "it is one account");
     // Whoever gave it the others: we give it none on top.
     let before = Stage::default().account("a", "tenantName=t").account("b", "").cap(1).limit("t", 3);
-    let before = before.with(|scene| drop(scene.tampered.insert(account("a"))));
+    let before = before.with(|scene| scene.tampered.insert(account("a")));
     assert_eq!(before.then(&before.clone().claiming("b", "t")), "tenant t holds 2 accounts, 1 are allowed");
 }
 
@@ -171,8 +171,7 @@ fn a_limit_counts_all_shoots() {
     assert_eq!(next(&before.clone().shoot("second", "a", Some("s"))), over, "an assignment stands for one");
     let twin = before.clone().account("b", "").same_credentials(&["a", "b"]).shoot("twin", "b", None);
     assert_eq!(next(&twin), over, "the same credentials are the same account");
-    let young =
-        before.shoot("foreign", "a", None).with(|scene| drop(scene.young.insert("foreign".to_owned())));
+    let young = before.shoot("foreign", "a", None).with(|scene| scene.young.insert("foreign".to_owned()));
     assert_eq!(next(&young), "", "nobody need have seen it");
 }
 
@@ -195,7 +194,7 @@ fn one_account_of_two_tenants_is_found() {
     assert_eq!(stage.now(), "");
     let one = stage.same_credentials(&["a", "b"]);
     assert_eq!(one.now(), "accounts a and b have the same credentials, and are held by t and u");
-    let given = one.with(|scene| drop(scene.meddled.insert(account("b"))));
+    let given = one.with(|scene| scene.meddled.insert(account("b")));
     assert_eq!(given.now(), "", "somebody else gave it away");
 }
 

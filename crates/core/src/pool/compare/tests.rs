@@ -185,7 +185,7 @@ fn shoots_against_the_ledger() {
             empty(sides, &[], Holding::Free);
             sides.shoots.push(shoot(None));
         }),
-        nothing,
+        Vec::<&str>::new(),
         "the account is occupied, and nothing disagrees"
     );
     assert_eq!(

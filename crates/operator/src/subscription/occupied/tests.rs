@@ -66,10 +66,18 @@ impl Naive {
                 self.bindings.remove(&name);
                 self.taken.remove(&name);
             }
-            Change::Grow { shoot, binding } => drop(self.shoots.insert(shoot, binding)),
-            Change::Fell(shoot) => drop(self.shoots.remove(&shoot)),
-            Change::Take(name) => drop(self.taken.insert(name)),
-            Change::Untake(name) => drop(self.taken.remove(&name)),
+            Change::Grow { shoot, binding } => {
+                self.shoots.insert(shoot, binding);
+            }
+            Change::Fell(shoot) => {
+                self.shoots.remove(&shoot);
+            }
+            Change::Take(name) => {
+                self.taken.insert(name);
+            }
+            Change::Untake(name) => {
+                self.taken.remove(&name);
+            }
         }
     }
 
