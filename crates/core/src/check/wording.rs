@@ -47,6 +47,28 @@ pub(super) fn more(violation: &Violation, formatter: &mut fmt::Formatter<'_>) ->
         V::TookWhatIsNotFree(account, tenant) => {
             write!(formatter, "account {account} was labelled for {tenant}, but it was not to be had")
         }
+        V::TookFrom(account, old, new) => {
+            write!(formatter, "account {account} was {old}'s, and was labelled for {new}")
+        }
+        V::LetGo(account, old) => write!(formatter, "the label of {old} was taken from account {account}"),
+        V::Cleaned(account) => write!(formatter, "the dirty label was taken from account {account}"),
+        V::Moved(Seat { request, account, .. }, old) => {
+            write!(formatter, "request {request} went from account {old} to {account}")
+        }
+        V::SeatedInQuarantine(Seat { request, account, .. }) => {
+            write!(formatter, "request {request} was put into account {account}, which is in quarantine")
+        }
+        V::Untold(what) => write!(formatter, "the history does not lead to what the ledger says: {what}"),
+        V::Told(what) | V::Access(what) => formatter.write_str(what),
+        V::Restless(why) => write!(formatter, "there is no rest: {why}"),
+        _ => right_account(violation, formatter),
+    }
+}
+
+/// The sentences for who got which account.
+fn right_account(violation: &Violation, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    use Violation as V;
+    match violation {
         V::TookOccupied(account, tenant, shoots) => write!(
             formatter,
             "account {account} was labelled for {tenant}, and Shoots were in it: {}",
@@ -76,20 +98,6 @@ pub(super) fn more(violation: &Violation, formatter: &mut fmt::Formatter<'_>) ->
         V::BoundToNothing(request) => {
             write!(formatter, "the status of request {request} says that it is bound, and names no account")
         }
-        V::TookFrom(account, old, new) => {
-            write!(formatter, "account {account} was {old}'s, and was labelled for {new}")
-        }
-        V::LetGo(account, old) => write!(formatter, "the label of {old} was taken from account {account}"),
-        V::Cleaned(account) => write!(formatter, "the dirty label was taken from account {account}"),
-        V::Moved(Seat { request, account, .. }, old) => {
-            write!(formatter, "request {request} went from account {old} to {account}")
-        }
-        V::SeatedInQuarantine(Seat { request, account, .. }) => {
-            write!(formatter, "request {request} was put into account {account}, which is in quarantine")
-        }
-        V::Untold(what) => write!(formatter, "the history does not lead to what the ledger says: {what}"),
-        V::Told(what) | V::Access(what) => formatter.write_str(what),
-        V::Restless(why) => write!(formatter, "there is no rest: {why}"),
         _ => at_rest(violation, formatter),
     }
 }

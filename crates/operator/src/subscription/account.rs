@@ -197,15 +197,7 @@ impl Inner {
                 return Ok(false);
             }
             (Step::WriteTenant(tenant), Some(entry)) => {
-                self.see_shoots_of_now().await?;
-                let in_the_way = self.index().in_the_way_of_a_claim(account);
-                if let Some(occupied) = in_the_way {
-                    let because = format!("it {occupied}");
-                    self.lose(term, account, &tenant, &Holding::Free, &because).await?;
-                    return Ok(false);
-                }
-                self.write_tenant(account, entry, &tenant).await?;
-                self.ledger.confirm(term.epoch, account, &tenant, now).await?;
+                return self.finish_claim(term, account, entry, &tenant).await;
             }
             (Step::Confirm(tenant), _) => self.ledger.confirm(term.epoch, account, &tenant, now).await?,
             (Step::Lose(tenant, found), _) => self.lose(term, account, &tenant, &found, TAKEN).await?,
@@ -250,6 +242,26 @@ impl Inner {
                 return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// Writes the tenant's name on a claimed account, unless it turns out to be occupied. Returns whether another look is worth it.
+    async fn finish_claim(
+        &self,
+        term: Term,
+        account: &AccountName,
+        entry: &PoolEntry,
+        tenant: &Tenant,
+    ) -> Result<bool, Trouble> {
+        self.see_shoots_of_now().await?;
+        let in_the_way = self.index().in_the_way_of_a_claim(account);
+        if let Some(occupied) = in_the_way {
+            let because = format!("it {occupied}");
+            self.lose(term, account, tenant, &Holding::Free, &because).await?;
+            return Ok(false);
+        }
+        self.write_tenant(account, entry, tenant).await?;
+        self.ledger.confirm(term.epoch, account, tenant, self.clock.now()).await?;
         Ok(true)
     }
 

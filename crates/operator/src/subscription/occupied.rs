@@ -69,13 +69,13 @@ impl Index {
     /// An account was claimed: it is not free any more, whatever the watch has shown so far.
     pub fn take(&mut self, account: &AccountName) {
         self.taken.insert(account.clone());
-        self.relist_twins(account);
+        self.relist_with_twins(account);
     }
 
     /// An account that was taken is not after all.
     pub fn untake(&mut self, account: &AccountName) {
         self.taken.remove(account);
-        self.relist_twins(account);
+        self.relist_with_twins(account);
     }
 
     /// Puts the accounts that tasks are about into the lists that they belong to now.
@@ -146,9 +146,10 @@ impl Index {
         }
     }
 
-    fn relist_twins(&mut self, account: &AccountName) {
+    /// Whoever took the account, or gave it back, wakes those who wait.
+    fn relist_with_twins(&mut self, account: &AccountName) {
+        self.relist(account);
         for twin in self.twins_of(account) {
-            // Whoever took the account, or gave it back, wakes those who wait.
             self.relist(&twin);
         }
     }
