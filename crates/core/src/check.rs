@@ -5,6 +5,7 @@ mod change;
 mod estate;
 mod fleet;
 mod isolation;
+mod occupied;
 mod scene;
 mod trail;
 mod wording;
@@ -100,6 +101,20 @@ pub enum Violation {
     ShootWithoutSeat(String, AccountName, RequestUid),
     /// We labelled an account for a tenant that was not to be had.
     TookWhatIsNotFree(AccountName, Tenant),
+    /// We labelled an account for a tenant that Shoots were in.
+    TookOccupied(AccountName, Tenant, Vec<String>),
+    /// Entries with the same credentials, which are one account, are held by several tenants.
+    OneAccountOfTwo(Vec<AccountName>, Vec<Tenant>),
+    /// A tenant was given an account, and holds more than it may.
+    OverCap(Tenant, u32, u32),
+    /// A request is in an account of another pool than it is for.
+    WrongPool(Seat, PoolKey),
+    /// A request was put into a shared account, and another one had fewer clusters.
+    NotLeastUsed(Seat, AccountName),
+    /// A request was given a free account that another one was to have.
+    OutOfTurn(Seat, RequestUid),
+    /// A status says that a request is bound, and names no account.
+    BoundToNothing(RequestUid),
     /// We labelled an account for a tenant that was another's.
     TookFrom(AccountName, Tenant, Tenant),
     /// We took a tenant's name from an account.

@@ -1,7 +1,7 @@
 //! Faults of today's systems that can be planted, to see whether the simulation finds them. Only with the feature
 //! `planted`; without it, asking for one is `false` at compile time, and planting one does nothing.
 
-use crate::{cluster, kubeconfig, ledger::Ledger, openmcp::Landscapes};
+use crate::{cluster, kubeconfig, ledger::Ledger, openmcp::Landscapes, subscription::Index};
 
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +16,14 @@ pub enum Planted {
     BindingWithoutVersion,
     /// A Shoot that could not be read is gone.
     FailedReadIsGone,
+    /// A Shoot of somebody else does not occupy an account.
+    ShootsOccupyNothing,
+    /// Entries with the same credentials are accounts of their own.
+    SameCredentialsTwice,
+    /// Shoots of requests that have no seat count as nothing.
+    ShootsWithoutSeatUncounted,
+    /// The most accounts of a tenant are not looked at.
+    CapIgnored,
     /// A Shoot is applied whatever has become of it since it was read.
     ShootWithoutVersion,
     /// A Shoot that is missing is made again.
@@ -95,12 +103,16 @@ impl Planted {
         [Self::TakenByName, Self::UnreadIsGone, Self::NothingTakenBack, Self::WithdrawnUnseen];
 
     /// Those of the subscription operator and the ledger.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 9] = [
         Self::TenantOutsideTheLock,
         Self::LimitCountedThenWritten,
         Self::ReleaseLooksOnlyAtShoots,
         Self::BindingWithoutVersion,
         Self::FailedReadIsGone,
+        Self::ShootsOccupyNothing,
+        Self::SameCredentialsTwice,
+        Self::ShootsWithoutSeatUncounted,
+        Self::CapIgnored,
     ];
 }
 
@@ -157,6 +169,23 @@ impl Bed {
     #[cfg(not(feature = "planted"))]
     pub(crate) const fn has(&self, _: Planted) -> bool {
         false
+    }
+}
+
+impl Index {
+    /// Plants what is planted in a ledger.
+    #[cfg(feature = "planted")]
+    pub(crate) fn planted_like(self, ledger: &Ledger) -> Self {
+        if let Some(fault) = ledger.planted {
+            self.planted.plant(fault);
+        }
+        self
+    }
+
+    /// Plants nothing: the feature is off.
+    #[cfg(not(feature = "planted"))]
+    pub(crate) const fn planted_like(self, _: &Ledger) -> Self {
+        self
     }
 }
 

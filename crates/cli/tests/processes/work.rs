@@ -62,7 +62,9 @@ async fn an_account_is_handed_out_and_can_be_asked_about() {
     );
     let table = world.ask_about(&["pool", "status"]).await.stdout;
     assert!(
-        table.starts_with("POOL                        TOTAL  FREE  CLAIMED  DIRTY  QUARANTINED  WAITING\n"),
+        table.starts_with(
+            "POOL                        TOTAL  FREE  CLAIMED  DIRTY  QUARANTINED  OCCUPIED  WAITING\n"
+        ),
         "{table}"
     );
     let history = world.ask_about(&["pool", "history", "aws-01"]).await;

@@ -34,9 +34,10 @@ pub fn change(before: &Scene, after: &Scene) -> Vec<Violation> {
             None if before.quarantined.contains(&seat.account) => {
                 violations.push(Violation::SeatedInQuarantine(seat.clone()));
             }
-            None => (),
+            None => violations.extend(before.seated(after, seat)),
         }
     }
+    violations.extend(before.claimed(after));
     for (request, asked) in &after.requests {
         let Some(old) = before.requests.get(request) else { continue };
         if let (Some(old), Some(new)) = (&old.account, &asked.account)

@@ -3,6 +3,7 @@
 use super::{Books, Held, Seat, Violation, books};
 use crate::pool::{AccountName, Entry, Holding, Limit, PoolKey, RequestUid, Tenant};
 use allotment_api::kyma::SubscriptionPhase;
+use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that can be seen of the pools at one moment.
@@ -28,6 +29,16 @@ pub struct Scene {
     pub limits: BTreeMap<Tenant, Limit>,
     /// The most accounts of one tenant.
     pub cap: Option<u32>,
+    /// The credentials of accounts; one that is not named has its own.
+    pub credentials: BTreeMap<AccountName, String>,
+    /// When the entries of accounts were made.
+    pub made: BTreeMap<AccountName, Timestamp>,
+    /// Accounts whose entries somebody else ever changed. We may have decided on what they were before.
+    pub meddled: BTreeSet<AccountName>,
+    /// Accounts that Shoots were in that no assignment stands for. A cache may show some that are gone.
+    pub crowded: BTreeSet<AccountName>,
+    /// Shoots that came so lately that nobody need have seen them.
+    pub young: BTreeSet<String>,
 }
 
 /// A request.
@@ -67,6 +78,9 @@ impl Scene {
         violations.extend(self.tenants());
         violations.extend(self.full());
         violations.extend(self.shoots_without_seat());
+        violations.extend(self.one_account_of_two());
+        violations.extend(self.over_cap());
+        violations.extend(self.wrong_pools());
         violations
     }
 
@@ -79,34 +93,27 @@ impl Scene {
         violations
     }
 
-    fn row(&self, account: &AccountName) -> Option<&Held> {
+    pub(super) fn row(&self, account: &AccountName) -> Option<&Held> {
         self.books.accounts.iter().find(|held| held.account == *account)
     }
 
-    fn seat(&self, request: &RequestUid) -> Option<&Seat> {
+    pub(super) fn seat(&self, request: &RequestUid) -> Option<&Seat> {
         self.books.seats.iter().find(|seat| seat.request == *request)
     }
 
-    fn seats_in(&self, account: &AccountName) -> u32 {
+    pub(super) fn seats_in(&self, account: &AccountName) -> u32 {
         count(self.books.seats.iter().filter(|seat| seat.account == *account))
-    }
-
-    fn shoots_in(&self, account: &AccountName) -> u32 {
-        count(self.shoots.values().filter(|shoot| shoot.account == *account))
-    }
-
-    fn foreign_in(&self, account: &AccountName) -> u32 {
-        let is_foreign =
-            |shoot: &Grown| shoot.request.as_ref().is_none_or(|uid| !self.requests.contains_key(uid));
-        let foreign = |shoot: &&Grown| shoot.account == *account && is_foreign(shoot);
-        count(self.shoots.values().filter(foreign))
     }
 
     /// A name in a status is a promise: the ledger keeps it.
     fn published(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
         for (request, asked) in self.requests.iter().filter(|(_, asked)| !asked.deleting) {
-            let Some(account) = &asked.account else { continue };
+            let is_bound = asked.phase == Some(SubscriptionPhase::Bound);
+            let Some(account) = &asked.account else {
+                violations.extend(is_bound.then(|| Violation::BoundToNothing(request.clone())));
+                continue;
+            };
             match self.seat(request) {
                 Some(seat) if seat.account != *account => {
                     violations.push(Violation::PublishedElsewhere(seat.clone(), account.clone()));
@@ -245,7 +252,7 @@ impl Scene {
             violations.push(Violation::GoneButSeated(seat.clone()));
         }
         for held in &self.books.accounts {
-            let empty = self.seats_in(&held.account) == 0 && self.shoots_in(&held.account) == 0;
+            let empty = self.is_empty(&held.account);
             let never_at_rest = match &held.holding {
                 // Its entry is gone: only a person can tell.
                 _ if !self.entries.contains_key(&held.account) => false,
@@ -286,6 +293,7 @@ impl Scene {
                 && entry.pool.as_ref() == Some(pool)
                 && is_nobodys
                 && !self.quarantined.contains(account)
+                && !self.is_occupied_twin(account)
         };
         self.entries.iter().find(usable).map(|(account, _)| account)
     }
@@ -295,17 +303,16 @@ impl Scene {
         let mut own = self.books.accounts.iter().filter(holds).filter(|row| row.pool == *pool).peekable();
         let limit = self.limits.get(tenant);
         if limit.is_none() && own.peek().is_some() {
-            return own.find(|row| !self.quarantined.contains(&row.account)).map(|row| &row.account);
+            return own.find(|row| self.is_open(&row.account)).map(|row| &row.account);
         }
         let has_room = |row: &&Held| {
-            let clusters = self.seats_in(&row.account) + self.foreign_in(&row.account);
-            !self.quarantined.contains(&row.account) && limit.is_some_and(|limit| clusters < limit.0)
+            let clusters = self.clusters_in(&row.account, |_| true);
+            self.is_open(&row.account) && limit.is_some_and(|limit| clusters < limit.0)
         };
         if let Some(row) = own.find(has_room) {
             return Some(&row.account);
         }
-        let held = count(self.books.accounts.iter().filter(holds));
-        if self.cap.is_some_and(|cap| held >= cap) {
+        if self.cap.is_some_and(|cap| self.held_by(tenant, |_| true) >= cap) {
             return None;
         }
         let is_free = |(account, entry): &(&AccountName, &Entry)| {
@@ -315,11 +322,12 @@ impl Scene {
                 && row.is_none_or(|row| row.holding == Holding::Free)
                 && self.seats_in(account) == 0
                 && !self.quarantined.contains(account)
+                && !self.is_occupied(account)
         };
         self.entries.iter().find(is_free).map(|(account, _)| account)
     }
 }
 
-fn count<T>(items: impl Iterator<Item = T>) -> u32 {
+pub(super) fn count<T>(items: impl Iterator<Item = T>) -> u32 {
     u32::try_from(items.count()).unwrap_or(u32::MAX)
 }

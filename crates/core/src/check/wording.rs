@@ -61,6 +61,43 @@ pub(super) fn more(violation: &Violation, formatter: &mut fmt::Formatter<'_>) ->
         V::Untold(what) => write!(formatter, "the history does not lead to what the ledger says: {what}"),
         V::Told(what) | V::Access(what) => formatter.write_str(what),
         V::Restless(why) => write!(formatter, "there is no rest: {why}"),
+        _ => right_account(violation, formatter),
+    }
+}
+
+/// The sentences for who got which account.
+fn right_account(violation: &Violation, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    use Violation as V;
+    match violation {
+        V::TookOccupied(account, tenant, shoots) => write!(
+            formatter,
+            "account {account} was labelled for {tenant}, and Shoots were in it: {}",
+            shoots.join(", ")
+        ),
+        V::OneAccountOfTwo(accounts, tenants) => {
+            let accounts: Vec<&str> = accounts.iter().map(|account| account.as_str()).collect();
+            let tenants: Vec<&str> = tenants.iter().map(Tenant::as_str).collect();
+            let (accounts, tenants) = (accounts.join(" and "), tenants.join(" and "));
+            write!(formatter, "accounts {accounts} have the same credentials, and are held by {tenants}")
+        }
+        V::OverCap(tenant, held, cap) => {
+            write!(formatter, "tenant {tenant} holds {held} accounts, {cap} are allowed")
+        }
+        V::WrongPool(Seat { request, account, .. }, pool) => {
+            write!(formatter, "request {request} is for pool {pool}, and is in account {account} of another")
+        }
+        V::NotLeastUsed(Seat { request, account, .. }, other) => {
+            write!(
+                formatter,
+                "request {request} was put into account {account}, and {other} had fewer clusters"
+            )
+        }
+        V::OutOfTurn(Seat { request, account, .. }, other) => {
+            write!(formatter, "request {request} was given account {account}, and it was the turn of {other}")
+        }
+        V::BoundToNothing(request) => {
+            write!(formatter, "the status of request {request} says that it is bound, and names no account")
+        }
         _ => at_rest(violation, formatter),
     }
 }

@@ -69,8 +69,17 @@ impl fmt::Display for Holding {
 pub struct Candidate {
     /// Which.
     pub account: AccountName,
-    /// The clusters in it: assignments, and Shoots that nobody asked us for.
+    /// The clusters in it: assignments, and Shoots that no assignment stands for.
     pub clusters: u32,
     /// Whether its credentials are known not to work: it takes no new clusters.
     pub quarantined: bool,
+    /// Whether another entry with the same credentials says that somebody else uses the account, too: it takes no new clusters.
+    pub contested: bool,
+}
+
+impl Candidate {
+    /// Whether new clusters may be put into it.
+    pub fn is_open(&self) -> bool {
+        !self.quarantined && !self.contested
+    }
 }

@@ -258,17 +258,12 @@ fn misplaced(shoot: &Grown, seat: Option<&Seat>) -> Option<Complaint> {
     Some(complaint(Ailment::ShootElsewhere, Some(account), message, "move the Shoot, or delete it"))
 }
 
-/// A foreign Shoot in an account that should be empty.
+/// A foreign Shoot in an account that waits to be cleaned. One in an account that nobody holds makes it occupied.
 fn unexpected(shoot: &Grown, sides: &Sides) -> Option<Complaint> {
     let Grown { name, account, .. } = shoot;
-    let entry = sides.entries.get(account).filter(|entry| entry.is_dedicated())?;
-    let state = match sides.rows.get(account).map(|row| &row.holding) {
-        None | Some(Holding::Free) if entry.tenant.is_none() && !entry.dirty => "free",
-        Some(Holding::Dirty(_)) => "dirty",
-        _ => return None,
-    };
-    let message =
-        format!("Shoot {name}, which nobody asked us for, is in account {account}, which is {state}");
+    sides.entries.get(account).filter(|entry| entry.is_dedicated())?;
+    let Some(Holding::Dirty(_)) = sides.rows.get(account).map(|row| &row.holding) else { return None };
+    let message = format!("Shoot {name}, which nobody asked us for, is in account {account}, which is dirty");
     let remedy = "delete the Shoot, or label the account with its tenant";
     Some(complaint(Ailment::ShootInEmpty, Some(account), message, remedy))
 }

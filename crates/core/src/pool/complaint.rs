@@ -12,6 +12,8 @@ pub enum Ailment {
     Stranded,
     /// Two entries with the same credentials: one account that looks like two.
     SameCredentials,
+    /// Nobody holds it and nobody gets it: a Shoot is in it.
+    Occupied,
     /// The Secret behind an entry does not exist.
     MissingSecret,
     /// It has waited to be cleaned for long.
@@ -38,7 +40,7 @@ pub enum Ailment {
     RequestGone,
     /// A Shoot is in another account than its request.
     ShootElsewhere,
-    /// A Shoot is in an account that should be empty.
+    /// A Shoot is in an account that waits to be cleaned.
     ShootInEmpty,
     /// A Cluster says that it is ready, and its Shoot is not there or not its own.
     NotReady,
@@ -54,6 +56,7 @@ impl Ailment {
         match self {
             Self::Stranded => "stranded",
             Self::SameCredentials => "same-credentials",
+            Self::Occupied => "occupied",
             Self::MissingSecret => "missing-secret",
             Self::DirtyForLong => "dirty-for-long",
             Self::Quarantined => "quarantined",

@@ -91,6 +91,13 @@ pub enum Lack {
         /// The account.
         account: AccountName,
     },
+    /// The tenant's only account is used by somebody else, too, and it may not have a second.
+    Contested {
+        /// The tenant.
+        tenant: Tenant,
+        /// The account.
+        account: AccountName,
+    },
 }
 
 impl Lack {
@@ -98,7 +105,7 @@ impl Lack {
     pub fn is_for_free_accounts(&self) -> bool {
         match self {
             Self::PoolExhausted { .. } | Self::NothingShared { .. } => true,
-            Self::CapReached { .. } | Self::Quarantined { .. } => false,
+            Self::CapReached { .. } | Self::Quarantined { .. } | Self::Contested { .. } => false,
         }
     }
 
@@ -109,6 +116,7 @@ impl Lack {
             Self::NothingShared { .. } => "NoSharedAccount",
             Self::CapReached { .. } => "AccountLimitReached",
             Self::Quarantined { .. } => "AccountQuarantined",
+            Self::Contested { .. } => "AccountContested",
         }
     }
 }
@@ -139,6 +147,11 @@ impl fmt::Display for Lack {
                 formatter,
                 "account {account} of tenant {tenant} is in quarantine; repair its credentials and lift the quarantine"
             ),
+            Self::Contested { tenant, account } => write!(
+                formatter,
+                "account {account} of tenant {tenant} has the same credentials as another entry, which somebody else uses; \
+                 run `allotment pool doctor`"
+            ),
         }
     }
 }
@@ -156,7 +169,7 @@ pub fn decide(question: &Question<'_>) -> Answer {
 
 /// The least used; of equally used ones the first by name.
 fn shared(pool: &PoolKey, all: &[Candidate]) -> Answer {
-    let usable = all.iter().filter(|candidate| !candidate.quarantined);
+    let usable = all.iter().filter(|candidate| candidate.is_open());
     match usable.min_by(|one, other| (one.clusters, &one.account).cmp(&(other.clusters, &other.account))) {
         Some(candidate) => Answer::Use(candidate.account.clone()),
         None => Answer::Wait(1, Lack::NothingShared { pool: pool.clone(), quarantined: count(all) }),
@@ -172,7 +185,10 @@ fn dedicated(pool: &PoolKey, dedicated: &Dedicated<'_>) -> Answer {
     // An account that does not work is no reason for a tenant to get a second one where it may have only one.
     if let (Accounts::One, Some(broken)) = (accounts, own.iter().min_by_key(|candidate| &candidate.account)) {
         let (tenant, account) = ((*tenant).clone(), broken.account.clone());
-        return wait(Lack::Quarantined { tenant, account });
+        return wait(match broken.contested {
+            true => Lack::Contested { tenant, account },
+            false => Lack::Quarantined { tenant, account },
+        });
     }
     if let Some(cap) = cap.filter(|cap| held >= cap) {
         return wait(Lack::CapReached { tenant: (*tenant).clone(), held: *held, cap });
@@ -201,7 +217,7 @@ fn most_populated(own: &[Candidate], accounts: Accounts) -> Option<&AccountName>
         Accounts::Several(limit) => candidate.clusters < limit.0,
     };
     own.iter()
-        .filter(|candidate| !candidate.quarantined)
+        .filter(|candidate| candidate.is_open())
         .filter(has_room)
         .min_by(|one, other| (other.clusters, &one.account).cmp(&(one.clusters, &other.account)))
         .map(|candidate| &candidate.account)

@@ -1,6 +1,9 @@
 //! What a doctor would say of the pool: everything that a person should see to, with the remedy.
 
-use super::{AccountName, Ailment, Complaint, Entry, Holding, LabelKeys, PoolKey};
+use super::{
+    AccountName, Ailment, Complaint, Entry, Holding, LabelKeys, Occupied, PoolKey, Twin, is_contested,
+    stands_for,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -64,20 +67,37 @@ impl Patient<'_> {
     }
 }
 
-/// Several entries with the same credentials.
-pub fn same_credentials<'a>(credential: &str, accounts: impl Iterator<Item = &'a AccountName>) -> Complaint {
-    let names: Vec<&str> = accounts.map(AccountName::as_str).collect();
+/// Several entries with the same credentials: one account.
+pub fn same_credentials(credential: &str, twins: &[Twin<'_>]) -> Complaint {
+    let names: Vec<&str> = twins.iter().map(|twin| twin.account.as_str()).collect();
     let first = names.first().map(|name| AccountName::new(*name));
     let message = format!("entries {} have the same credentials ({credential})", names.join(", "));
-    let remedy = "two tenants could get one account: keep one of them".to_owned();
+    let remedy = match stands_for(twins) {
+        _ if is_contested(twins) => {
+            "one account is used in two ways and gets nothing new: move the clusters of one side, then delete its entry"
+                .to_owned()
+        }
+        Some(one) => format!("only {one} is handed out: give the others credentials of their own, or delete them"),
+        None => "give each credentials of its own, or delete all but one".to_owned(),
+    };
     Complaint { code: Ailment::SameCredentials, account: first, message, remedy }
 }
 
-/// The word for the state of an account: by the ledger, where it says something, else by the labels.
-pub fn state(entry: &Entry, holding: Option<&Holding>) -> &'static str {
+/// An account that nobody holds, with Shoots in it.
+pub fn occupied_account(account: &AccountName, why: &Occupied, shoots: &[&str]) -> Complaint {
+    let message = format!("account {account} is occupied: it {why} ({})", shoots.join(", "));
+    let remedy = "delete the Shoots, or label the account with their tenant".to_owned();
+    Complaint { code: Ailment::Occupied, account: Some(account.clone()), message, remedy }
+}
+
+/// The word for the state of an account: by the ledger, where it says something, else by the labels. `is_occupied` matters only
+/// where both leave it to whoever asks next.
+pub fn state(entry: &Entry, holding: Option<&Holding>, is_occupied: bool) -> &'static str {
+    let is_held = holding.is_some_and(|holding| *holding != Holding::Free);
     match holding {
         _ if entry.internal => "internal",
         _ if entry.quarantine.is_some() => "quarantined",
+        _ if is_occupied && !is_held => "occupied",
         _ if entry.pool.as_ref().is_some_and(|pool| pool.shared) => "shared",
         Some(holding) if *holding != Holding::Free => holding.as_str(),
         _ if entry.dirty => "dirty",
@@ -103,13 +123,15 @@ pub struct PoolSummary {
     pub dirty: usize,
     /// Those that take no new clusters.
     pub quarantined: usize,
+    /// Those that nobody holds and nobody gets: a Shoot is in them, or another entry has the same credentials.
+    pub occupied: usize,
     /// The requests that wait.
     pub waiting: u64,
 }
 
 /// Sums up. Pools that somebody waits for are there even if they have no account.
 pub fn summarize<'a>(
-    accounts: impl Iterator<Item = (&'a Entry, Option<&'a Holding>)>,
+    accounts: impl Iterator<Item = (&'a Entry, Option<&'a Holding>, bool)>,
     waiting: &BTreeMap<PoolKey, u64>,
 ) -> Vec<PoolSummary> {
     let blank = |pool: &PoolKey| PoolSummary {
@@ -119,18 +141,20 @@ pub fn summarize<'a>(
         claimed: 0,
         dirty: 0,
         quarantined: 0,
+        occupied: 0,
         waiting: waiting.get(pool).copied().unwrap_or_default(),
     };
     let mut pools: BTreeMap<PoolKey, PoolSummary> =
         waiting.keys().map(|pool| (pool.clone(), blank(pool))).collect();
-    for (entry, holding) in accounts {
+    for (entry, holding, is_occupied) in accounts {
         let Some(pool) = entry.pool.as_ref().filter(|_| !entry.internal) else { continue };
         let summary = pools.entry(pool.clone()).or_insert_with(|| blank(pool));
         summary.total += 1;
-        match state(entry, holding) {
+        match state(entry, holding, is_occupied) {
             "claiming" | "claimed" => summary.claimed += 1,
             "draining" | "dirty" => summary.dirty += 1,
             "quarantined" => summary.quarantined += 1,
+            "occupied" => summary.occupied += 1,
             // A label like `dirty=false` keeps it from being found.
             _ if entry.selectable => summary.free += 1,
             _ => (),
@@ -221,14 +245,15 @@ mod tests {
         let (shared, _) = read(&[aws, ("shared", "true")], None);
         let claiming = Holding::Claiming(t);
         let accounts = [
-            (&free, None),
-            (&free, Some(&claiming)),
-            (&claimed, None),
-            (&dirty, None),
-            (&internal, None),
-            (&stranded, None),
-            (&broken, None),
-            (&shared, None),
+            (&free, None, false),
+            (&free, None, true),
+            (&free, Some(&claiming), true),
+            (&claimed, None, false),
+            (&dirty, None, false),
+            (&internal, None, false),
+            (&stranded, None, false),
+            (&broken, None, false),
+            (&shared, None, false),
         ];
         let pool =
             |type_: &str, shared| PoolKey { hyperscaler_type: type_.to_owned(), shared, eu_access: false };
@@ -236,14 +261,17 @@ mod tests {
         let summary = summarize(accounts.into_iter(), &waiting);
         let numbers: Vec<_> = summary
             .iter()
-            .map(|s| (s.pool.to_string(), [s.total, s.free, s.claimed, s.dirty, s.quarantined], s.waiting))
+            .map(|s| {
+                let numbers = [s.total, s.free, s.claimed, s.dirty, s.quarantined, s.occupied];
+                (s.pool.to_string(), numbers, s.waiting)
+            })
             .collect();
         assert_eq!(
             numbers,
             [
-                ("aws".to_owned(), [6, 1, 2, 1, 1], 0),
-                ("aws (shared)".to_owned(), [1, 1, 0, 0, 0], 0),
-                ("gcp".to_owned(), [0, 0, 0, 0, 0], 3)
+                ("aws".to_owned(), [7, 1, 2, 1, 1, 1], 0),
+                ("aws (shared)".to_owned(), [1, 1, 0, 0, 0, 0], 0),
+                ("gcp".to_owned(), [0, 0, 0, 0, 0, 0], 3)
             ]
         );
     }

@@ -26,6 +26,8 @@ pub enum Progress {
         position: u32,
         /// What is missing.
         lack: Lack,
+        /// Which accounts of the pool are occupied, and why; see [`super::occupied_sentence`].
+        occupied: Option<String>,
     },
     /// It has an account.
     Bound {
@@ -64,9 +66,10 @@ impl Progress {
         let (ready, pool) = (SubscriptionCondition::Ready, SubscriptionCondition::PoolAvailable);
         match self {
             Self::Denied(Denial { reason, message }) => say(ready, false, reason, message.clone()),
-            Self::Waiting { lack, position, .. } => {
+            Self::Waiting { lack, position, occupied, .. } => {
                 let about = if *position > EXACT_POSITIONS { "about " } else { "" };
-                let message = format!("{lack}; {about}place {position} in the queue");
+                let occupied = occupied.as_ref().map_or_else(String::new, |occupied| format!("; {occupied}"));
+                let message = format!("{lack}; {about}place {position} in the queue{occupied}");
                 say(ready, false, lack.reason(), message.clone());
                 say(pool, false, lack.reason(), message);
             }

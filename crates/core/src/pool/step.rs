@@ -40,6 +40,8 @@ pub struct View {
     pub row: Option<Row>,
     /// The Shoots in it.
     pub shoots: Shoots,
+    /// The requests in other entries with the same credentials: it is one account, and not empty while these are there.
+    pub in_twins: u32,
     /// Whether the pool can afford one more account in quarantine without a person looking.
     pub may_quarantine: bool,
 }
@@ -86,7 +88,7 @@ pub const REFUSED: &str = "credentials refused";
 
 /// Says what to do.
 pub fn account_step(view: &View) -> Step {
-    let View { entry, row, shoots, may_quarantine } = view;
+    let View { entry, row, shoots, in_twins, may_quarantine } = view;
     let Some(entry) = entry else { return without_entry(row.as_ref(), *shoots) };
     let step = quarantine_step(entry, row.as_ref(), *shoots, *may_quarantine);
     if !matches!(step, Step::Rest | Step::Show(_)) {
@@ -96,7 +98,7 @@ pub fn account_step(view: &View) -> Step {
         None if !entry.is_dedicated() => Step::Rest,
         None => unknown(entry),
         Some(row) if !entry.is_dedicated() => no_longer_dedicated(entry, row),
-        Some(row) => dedicated(entry, row, *shoots),
+        Some(row) => dedicated(entry, row, *shoots, *in_twins),
     };
     // What only waits for a person keeps nothing else from going on.
     if next == Step::Rest { step } else { next }
@@ -155,8 +157,8 @@ fn no_longer_dedicated(entry: &Entry, row: &Row) -> Step {
     }
 }
 
-fn dedicated(entry: &Entry, row: &Row, shoots: Shoots) -> Step {
-    let empty = row.assignments == 0 && shoots.all == 0;
+fn dedicated(entry: &Entry, row: &Row, shoots: Shoots, in_twins: u32) -> Step {
+    let empty = row.assignments == 0 && shoots.all == 0 && in_twins == 0;
     match &row.holding {
         Holding::Free => unknown(entry),
         Holding::Claiming(tenant) => match &entry.tenant {
@@ -185,8 +187,8 @@ fn dedicated(entry: &Entry, row: &Row, shoots: Shoots) -> Step {
             ),
         },
         Holding::Draining(tenant) if entry.dirty => Step::BecameDirty(Some(tenant.clone())),
-        // Dirty means that its content may be destroyed: never while a Shoot lives there.
-        Holding::Draining(_) if shoots.all > 0 => Step::Rest,
+        // Dirty means that its content may be destroyed: never while a Shoot lives there, or is about to.
+        Holding::Draining(_) if shoots.all > 0 || in_twins > 0 => Step::Rest,
         Holding::Draining(_) => Step::WriteDirty,
         Holding::Dirty(_) if entry.dirty => Step::Rest,
         Holding::Dirty(_) if entry.tenant.is_none() && empty => Step::Free,

@@ -5,7 +5,7 @@ use super::{
     store::{Row, Value},
     transaction::{Transaction, time},
 };
-use allotment_core::pool::{AccountName, Epoch, Holding, PoolKey, Tenant};
+use allotment_core::pool::{AccountName, Epoch, Holding, PoolKey, RequestUid, Tenant};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -171,6 +171,27 @@ pub(super) async fn clusters(
         for row in transaction.query(SQL, &filled(names)).await? {
             let count = u32::try_from(row.int(1)?).unwrap_or(u32::MAX);
             found.insert(AccountName::new(row.text(0)?), count);
+        }
+    }
+    Ok(found)
+}
+
+/// The accounts of these requests; those without one are left out.
+pub(super) async fn seats_of(
+    transaction: &mut Transaction,
+    requests: &[RequestUid],
+) -> Result<BTreeMap<RequestUid, AccountName>, LedgerError> {
+    const SQL: &str = concat!(
+        "SELECT request_uid, account FROM assignments WHERE garden = $1 AND project = $2 AND request_uid IN ",
+        batch!()
+    );
+    let mut found = BTreeMap::new();
+    for requests in requests.chunks(BATCH) {
+        let last = requests.last().into_iter().cycle();
+        let filled: Vec<Value> =
+            requests.iter().chain(last).take(BATCH).map(|request| Value::from(request.as_str())).collect();
+        for row in transaction.query(SQL, &filled).await? {
+            found.insert(RequestUid::new(row.text(0)?), AccountName::new(row.text(1)?));
         }
     }
     Ok(found)

@@ -30,7 +30,7 @@
 //!         cap: None,
 //!         free: &[AccountName::new("aws-17")],
 //!     },
-//!     foreign: &BTreeMap::new(),
+//!     observed: &BTreeMap::new(),
 //!     may_queue: true,
 //!     because: "rule 1: aws",
 //! };
@@ -66,7 +66,7 @@ pub use error::LedgerError;
 pub use history::{About, Entry, Event};
 pub use learn::Learned;
 pub use release::{Left, Released};
-pub use reserve::{Ask, Reserved, Who};
+pub use reserve::{Ask, Observed, Reserved, Who};
 pub use weather::{Fate, Wait, Weather};
 
 use allotment_core::pool::{

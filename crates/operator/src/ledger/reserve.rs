@@ -8,7 +8,7 @@ use super::{
 };
 use allotment_core::pool::{
     AccountName, Accounts, Ahead, Answer, Candidate, Choice, Dedicated, EXACT_POSITIONS, Holding, PoolKey,
-    Question, Tenant, decide,
+    Question, RequestUid, Tenant, decide,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,12 +23,25 @@ pub struct Ask<'a> {
     pub pool: &'a PoolKey,
     /// Who asks, and which accounts there are.
     pub who: Who<'a>,
-    /// Clusters that nobody asked us for, by account.
-    pub foreign: &'a BTreeMap<AccountName, u32>,
+    /// What is observed of accounts outside the ledger.
+    pub observed: &'a BTreeMap<AccountName, Observed>,
     /// Whether it may take a place in the queue if there is nothing now. A place that it has stays its own.
     pub may_queue: bool,
     /// Why this pool, for the history.
     pub because: &'a str,
+}
+
+/// An account, as it is observed outside the ledger.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// Shoots in it that no assignment can stand for.
+    pub foreign: u32,
+    /// Requests that have a Shoot in it, and of which the caller does not know that they are in it.
+    pub unseated: Vec<RequestUid>,
+    /// Other entries with the same credentials: it is one account.
+    pub twins: Vec<AccountName>,
+    /// Whether the labels of these say that somebody else uses it, too.
+    pub contested: bool,
 }
 
 /// Who asks.
@@ -169,7 +182,8 @@ async fn shared(
     all: &[AccountName],
 ) -> Result<(Answer, Rows), LedgerError> {
     let rows = accounts::named(transaction, all).await?;
-    let clusters = accounts::clusters(transaction, all).await?;
+    let clusters = accounts::clusters(transaction, &with_twins(ask, all)).await?;
+    let seats = unseated(transaction, ask, all).await?;
     let is_nobodys = |account: &&AccountName| {
         rows.get(*account).is_none_or(|row| {
             row.holding == Holding::Free && (row.pool.shared || !clusters.contains_key(*account))
@@ -178,7 +192,7 @@ async fn shared(
     let candidates = all
         .iter()
         .filter(is_nobodys)
-        .map(|account| candidate(ask, account, clusters.get(account), rows.get(account)));
+        .map(|account| candidate(ask, account, &clusters, &seats, rows.get(account)));
     let choice = Choice::Shared(candidates.collect());
     Ok((decide(&Question { pool: ask.pool, standing: None, choice }), rows))
 }
@@ -204,19 +218,20 @@ async fn dedicated(
     let held = transaction.seen.own.take().unwrap_or(held);
     let own: Vec<&Account> = held.iter().filter(|row| row.pool == *ask.pool).collect();
     let names: Vec<AccountName> = own.iter().map(|row| row.account.clone()).collect();
-    let clusters = accounts::clusters(transaction, &names).await?;
+    let clusters = accounts::clusters(transaction, &with_twins(ask, &names)).await?;
+    let seats = unseated(transaction, ask, &names).await?;
     #[cfg(feature = "planted")]
     let clusters = transaction.seen.clusters.take().unwrap_or(clusters);
     let own_candidates =
-        own.iter().map(|row| candidate(ask, &row.account, clusters.get(&row.account), Some(row))).collect();
+        own.iter().map(|row| candidate(ask, &row.account, &clusters, &seats, Some(row))).collect();
 
     let ahead = queue::ahead(transaction, ask.pool, tenant, queued).await?;
-    let (free, mut rows) = free_of(transaction, free, ahead).await?;
+    let (free, mut rows) = free_of(transaction, ask, free, ahead).await?;
     let dedicated = Dedicated {
         tenant,
         accounts,
         own: own_candidates,
-        held: u32::try_from(held.len()).unwrap_or(u32::MAX),
+        held: distinct(ask, &held),
         cap,
         free: &free,
         ahead,
@@ -227,24 +242,64 @@ async fn dedicated(
     Ok((answer, rows))
 }
 
+/// An account with what is in it: the assignments, and the Shoots that none of them stands for. Entries with the same credentials
+/// count together.
 fn candidate(
     ask: &Ask<'_>,
     account: &AccountName,
-    assigned: Option<&u32>,
+    clusters: &BTreeMap<AccountName, u32>,
+    seats: &BTreeMap<RequestUid, AccountName>,
     row: Option<&Account>,
 ) -> Candidate {
-    let foreign = ask.foreign.get(account).copied().unwrap_or_default();
+    let nothing = Observed::default();
+    let Observed { foreign, unseated, twins, contested } = ask.observed.get(account).unwrap_or(&nothing);
+    let all = || twins.iter().chain([account]);
+    let assigned: u32 = all().filter_map(|account| clusters.get(account)).sum();
+    let is_elsewhere =
+        |request: &&RequestUid| seats.get(*request).is_none_or(|seat| !all().any(|it| it == seat));
+    let without_seat = unseated.iter().filter(is_elsewhere).count();
+    let others = u32::try_from(without_seat).unwrap_or(u32::MAX).saturating_add(*foreign);
     Candidate {
         account: account.clone(),
-        clusters: assigned.copied().unwrap_or_default().saturating_add(foreign),
+        clusters: assigned.saturating_add(others),
         quarantined: row.is_some_and(|row| row.quarantine.is_some()),
+        contested: *contested,
     }
+}
+
+/// Accounts, and the other entries with their credentials.
+fn with_twins(ask: &Ask<'_>, accounts: &[AccountName]) -> Vec<AccountName> {
+    let twins = accounts.iter().filter_map(|account| ask.observed.get(account)).flat_map(|it| &it.twins);
+    let all: BTreeSet<&AccountName> = accounts.iter().chain(twins).collect();
+    all.into_iter().cloned().collect()
+}
+
+/// Where the requests are that have a Shoot in one of the accounts, and of which the caller does not know that they are in it.
+async fn unseated(
+    transaction: &mut Transaction,
+    ask: &Ask<'_>,
+    accounts: &[AccountName],
+) -> Result<BTreeMap<RequestUid, AccountName>, LedgerError> {
+    let observed = accounts.iter().filter_map(|account| ask.observed.get(account));
+    let requests: BTreeSet<&RequestUid> = observed.flat_map(|it| &it.unseated).collect();
+    accounts::seats_of(transaction, &requests.into_iter().cloned().collect::<Vec<_>>()).await
+}
+
+/// How many accounts these are: entries with the same credentials are one.
+fn distinct(ask: &Ask<'_>, held: &[Account]) -> u32 {
+    let is_twin = |one: &Account, other: &Account| {
+        ask.observed.get(&one.account).is_some_and(|it| it.twins.contains(&other.account))
+    };
+    let first =
+        held.iter().enumerate().filter(|(place, row)| !held[..*place].iter().any(|it| is_twin(row, it)));
+    u32::try_from(first.count()).unwrap_or(u32::MAX)
 }
 
 /// Of the accounts that look free from outside, those that are free in the ledger too; no more of them than the decision
 /// looks at, which is one more than there are requests before this one.
 async fn free_of(
     transaction: &mut Transaction,
+    ask: &Ask<'_>,
     free: &[AccountName],
     ahead: Ahead,
 ) -> Result<(Vec<AccountName>, Rows), LedgerError> {
@@ -259,14 +314,19 @@ async fn free_of(
         if found.len() >= enough {
             break;
         }
-        let rows = accounts::named(transaction, names).await?;
-        let clusters = accounts::clusters(transaction, names).await?;
-        let is_free = |account: &&AccountName| {
+        let all = with_twins(ask, names);
+        let rows = accounts::named(transaction, &all).await?;
+        let clusters = accounts::clusters(transaction, &all).await?;
+        let is_nobodys = |account: &AccountName| {
             // A shared account is nobody's too, and may be full of clusters.
-            !clusters.contains_key(*account)
-                && rows.get(*account).is_none_or(|row| {
+            !clusters.contains_key(account)
+                && rows.get(account).is_none_or(|row| {
                     row.holding == Holding::Free && row.quarantine.is_none() && !row.leaving
                 })
+        };
+        let is_free = |account: &&AccountName| {
+            let twins = ask.observed.get(*account).into_iter().flat_map(|it| &it.twins);
+            twins.chain([*account]).all(is_nobodys)
         };
         found.extend(names.iter().filter(is_free).cloned());
         known.extend(rows);
@@ -282,7 +342,7 @@ async fn take(
     row: Option<&Account>,
     holding: Holding,
 ) -> Result<(), LedgerError> {
-    let Ask { request, cluster, pool, who, foreign: _, may_queue: _, because } = *ask;
+    let Ask { request, cluster, pool, who, observed: _, may_queue: _, because } = *ask;
     let tenant = who.tenant();
     if matches!(holding, Holding::Claiming(_)) && row.is_none_or(|row| row.holding == Holding::Free) {
         let claimed = Note { event: Event::Claimed, account: Some(account), tenant, request: None, because };
@@ -316,7 +376,7 @@ async fn wait(
     queued: Option<Queued>,
     wants_free: bool,
 ) -> Result<bool, LedgerError> {
-    let Ask { request, cluster: _, pool, who, foreign: _, may_queue, because } = *ask;
+    let Ask { request, cluster: _, pool, who, observed: _, may_queue, because } = *ask;
     let tenant = who.tenant();
     if let Some(queued) = queued {
         if queued.wants_free != wants_free {

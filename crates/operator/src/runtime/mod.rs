@@ -13,5 +13,6 @@ pub mod lease;
 pub mod looks;
 mod position;
 pub mod queue;
+pub mod shared_read;
 pub mod status;
 pub mod work;

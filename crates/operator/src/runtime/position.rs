@@ -57,15 +57,22 @@ impl Position {
     ) -> Result<(bool, u64), E> {
         let before = self.version();
         let version = read.await?;
+        self.compare_live(before, version);
+        Ok((self.reach(version, limit).await, version))
+    }
+
+    /// Compares a version that was read live with the one that the cache had come to before the read. Returns whether what the cache
+    /// knows is of a state of the server.
+    pub fn compare_live(&self, before: u64, version: u64) -> bool {
         if version < before {
             tracing::warn!(version, before, "the server was put back to an older state; it is listed anew");
             self.went_back();
         }
-        Ok((self.reach(version, limit).await, version))
+        self.at.borrow().is_settled
     }
 
     /// Waits until the cache is at least as new as this version, and says whether it came to that in time.
-    async fn reach(&self, version: u64, limit: Duration) -> bool {
+    pub async fn reach(&self, version: u64, limit: Duration) -> bool {
         let mut changes = self.at.subscribe();
         if changes.borrow().has_reached(version) {
             return true;

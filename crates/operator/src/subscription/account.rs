@@ -1,6 +1,6 @@
 //! One look at an account: what its labels, the ledger and its Shoots say, step by step until nothing is left to do.
 
-use super::{PoolEntry, RequestName, Task, Trouble, run::Inner, term::Term};
+use super::{PoolEntry, RequestName, Task, Trouble, run::Inner, term::Term, write::NewestShoots};
 use crate::{
     ledger::{Account, Learned},
     runtime::{events::Tone, queue::Outcome},
@@ -30,6 +30,9 @@ const CLAIM_TIME: Duration = Duration::from_secs(1);
 /// What somebody has to look at is looked at again: it may depend on other accounts, as the share in quarantine does, and
 /// nothing says when these change.
 const SHOWN_LOOK: Duration = Duration::from_secs(60);
+
+/// Why a claim is given up before the label is written.
+const TAKEN: &str = "somebody else changed the binding first";
 
 /// Why the ledger learns something that a label says.
 const BY_LABEL: &str = "the binding carries the label";
@@ -73,7 +76,8 @@ impl Inner {
         let mut row = row;
         for _ in 0..MOST_STEPS {
             let cached = self.index().entry(account).cloned();
-            let (entry, step) = match self.step(account, cached.as_ref(), row.as_ref()) {
+            let in_twins = self.assignments_in_twins(account).await?;
+            let (entry, step) = match self.step(account, cached.as_ref(), row.as_ref(), in_twins) {
                 Step::Rest => {
                     self.shown().remove(account);
                     return Ok(());
@@ -83,7 +87,7 @@ impl Inner {
                 // Everything else is decided again on what is there now.
                 _ => {
                     let live = self.read_entry(account).await?;
-                    let step = self.step(account, live.as_ref(), row.as_ref());
+                    let step = self.step(account, live.as_ref(), row.as_ref(), in_twins);
                     (live, step)
                 }
             };
@@ -105,7 +109,12 @@ impl Inner {
         row: Option<&Account>,
     ) -> Result<(), Trouble> {
         let entry = self.index().entry(account).cloned();
-        match self.step(account, entry.as_ref(), row) {
+        if row.is_some_and(|row| matches!(row.holding, Holding::Claiming(_))) {
+            // Its label may be missing still, and entries with the same credentials must not be taken meanwhile.
+            self.index().take(account);
+        }
+        let in_twins = self.assignments_in_twins(account).await?;
+        match self.step(account, entry.as_ref(), row, in_twins) {
             Step::Rest => (),
             step @ (Step::Adopt(_) | Step::BecameDirty(_) | Step::LearnQuarantine(_)) => {
                 self.take_step(term, account, entry.as_ref(), row, step).await?;
@@ -116,14 +125,30 @@ impl Inner {
         Ok(())
     }
 
-    fn step(&self, account: &AccountName, entry: Option<&PoolEntry>, row: Option<&Account>) -> Step {
+    /// The requests in other entries with the same credentials. Almost no account has such, so this is seldom asked.
+    pub(super) async fn assignments_in_twins(&self, account: &AccountName) -> Result<u32, Trouble> {
+        let (twins, mut count) = (self.index().twins_of(account), 0);
+        for twin in twins {
+            let row = self.ledger.account(&twin).await?;
+            count += row.map_or(0, |row| u32::try_from(row.assignments.len()).unwrap_or(u32::MAX));
+        }
+        Ok(count)
+    }
+
+    fn step(
+        &self,
+        account: &AccountName,
+        entry: Option<&PoolEntry>,
+        row: Option<&Account>,
+        in_twins: u32,
+    ) -> Step {
         let index = self.index();
         let pool = entry.and_then(|entry| entry.entry.pool.as_ref()).or(row.map(|row| &row.pool));
         let may_quarantine = pool.is_some_and(|pool| {
             let size = index.size_of(pool);
             (size.quarantined + 1) * QUARANTINE_SHARE <= size.accounts.max(QUARANTINE_SHARE)
         });
-        account_step(&View {
+        let step = account_step(&View {
             entry: entry.map(|entry| entry.entry.clone()),
             row: row.map(|row| Row {
                 pool: row.pool.clone(),
@@ -133,8 +158,19 @@ impl Inner {
                 assignments: u32::try_from(row.assignments.len()).unwrap_or(u32::MAX),
             }),
             shoots: index.count_shoots(account),
+            in_twins,
             may_quarantine,
-        })
+        });
+        let is_used = entry.is_some_and(|entry| entry.entry.tenant.is_some() || entry.entry.is_shared());
+        if step == Step::Rest && is_used && index.is_contested(account) {
+            let others: Vec<String> = index.twins_of(account).iter().map(ToString::to_string).collect();
+            return Step::Show(format!(
+                "it has the same credentials as {}, which somebody else uses; it gets nothing new until one of them is empty and \
+                 its entry is deleted",
+                others.join(", ")
+            ));
+        }
+        step
     }
 
     /// Takes one step. Returns whether another look is worth it.
@@ -161,11 +197,10 @@ impl Inner {
                 return Ok(false);
             }
             (Step::WriteTenant(tenant), Some(entry)) => {
-                self.write_tenant(account, entry, &tenant).await?;
-                self.ledger.confirm(term.epoch, account, &tenant, now).await?;
+                return self.finish_claim(term, account, entry, &tenant).await;
             }
             (Step::Confirm(tenant), _) => self.ledger.confirm(term.epoch, account, &tenant, now).await?,
-            (Step::Lose(tenant, found), _) => self.lose(term, account, &tenant, &found).await?,
+            (Step::Lose(tenant, found), _) => self.lose(term, account, &tenant, &found, TAKEN).await?,
             (Step::WriteDirty, Some(entry)) => {
                 if !self.is_empty_now(account).await? {
                     return Ok(false);
@@ -210,6 +245,26 @@ impl Inner {
         Ok(true)
     }
 
+    /// Writes the tenant's name on a claimed account, unless it turns out to be occupied. Returns whether another look is worth it.
+    async fn finish_claim(
+        &self,
+        term: Term,
+        account: &AccountName,
+        entry: &PoolEntry,
+        tenant: &Tenant,
+    ) -> Result<bool, Trouble> {
+        self.see_shoots_of_now().await?;
+        let in_the_way = self.index().in_the_way_of_a_claim(account);
+        if let Some(occupied) = in_the_way {
+            let because = format!("it {occupied}");
+            self.lose(term, account, tenant, &Holding::Free, &because).await?;
+            return Ok(false);
+        }
+        self.write_tenant(account, entry, tenant).await?;
+        self.ledger.confirm(term.epoch, account, tenant, self.clock.now()).await?;
+        Ok(true)
+    }
+
     /// Shows what only a person can put right, once.
     async fn show(&self, account: &AccountName, entry: Option<&PoolEntry>, why: String) {
         let before = self.shown().insert(account.clone(), why.clone());
@@ -245,15 +300,16 @@ impl Inner {
         self.garden_recorder.say_about(about, tone, reason, because).await;
     }
 
-    /// Somebody else was faster: who was to be in this account is decided about again.
+    /// A claim came to nothing: who was to be in this account is decided about again.
     async fn lose(
         &self,
         term: Term,
         account: &AccountName,
         tenant: &Tenant,
         found: &Holding,
+        because: &str,
     ) -> Result<(), Trouble> {
-        let because = "somebody else changed the binding first";
+        tracing::info!(%account, %tenant, because, "claim given up");
         let again = self.ledger.lose(term.epoch, account, tenant, found, because, self.clock.now()).await?;
         self.index().untake(account);
         for request in again {
@@ -264,10 +320,28 @@ impl Inner {
 
     /// Whether no Shoot is in an account, by a cache that shows every Shoot that exists now.
     async fn is_empty_now(&self, account: &AccountName) -> Result<bool, Trouble> {
-        let (is_reached, version) = self.shoots_at.reach_live(self.newest_shoot_version(), CATCH_UP).await?;
+        let read = async { self.newest_shoots().await.map(|newest| newest.version) };
+        let (is_reached, version) = self.shoots_at.reach_live(read, CATCH_UP).await?;
         if !is_reached {
             return Err(Trouble::Behind(version));
         }
         Ok(self.index().count_shoots(account).all == 0)
+    }
+
+    /// Waits until the cache of Shoots shows those of now, for a claim.
+    ///
+    /// A server that has nothing to tell sends a bookmark after a second at best, which is too long for each claim. Where as many
+    /// Shoots are known as there are, and none of them is being deleted, the cache shows them all: a Shoot goes minutes after
+    /// its deletion began, so that none can have gone unseen and left its place in the count to another.
+    async fn see_shoots_of_now(&self) -> Result<(), Trouble> {
+        let before = self.shoots_at.version();
+        let NewestShoots { version, count } = self.shoots_of_now.get(|| self.newest_shoots()).await?;
+        let is_in_order = self.shoots_at.compare_live(before, version);
+        let is_settled = is_in_order && count.is_some() && self.index().settled_shoots() == count;
+        if is_settled || self.shoots_at.reach(version, CATCH_UP).await {
+            Ok(())
+        } else {
+            Err(Trouble::Behind(version))
+        }
     }
 }

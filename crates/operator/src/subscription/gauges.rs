@@ -6,8 +6,8 @@ use allotment_core::pool::state;
 use std::collections::BTreeMap;
 
 /// The states of accounts, so that one that no account is in says 0.
-const STATES: [&str; 8] =
-    ["free", "claiming", "claimed", "draining", "dirty", "shared", "internal", "quarantined"];
+const STATES: [&str; 9] =
+    ["free", "occupied", "claiming", "claimed", "draining", "dirty", "shared", "internal", "quarantined"];
 
 impl Operator {
     /// What a scrape gets. `with_ids`: the gauges that have one line for each tenant and account; else histograms of them.
@@ -35,9 +35,9 @@ impl Operator {
                 for state in STATES {
                     states.entry((state, provider.clone())).or_default();
                 }
-                *states
-                    .entry((state(&entry.entry, holdings.get(account).copied()), provider))
-                    .or_default() += 1;
+                let (holding, is_occupied) =
+                    (holdings.get(account).copied(), index.why_occupied(account).is_some());
+                *states.entry((state(&entry.entry, holding, is_occupied), provider)).or_default() += 1;
                 if with_ids {
                     let label = AccountLabel { credentials_binding: account.to_string() };
                     gauges.per_account.get_or_create(&label).set(i64::from(index.count_shoots(account).all));

@@ -4,11 +4,14 @@
 //! credentials. The index says what to look at when something changes; it is never the last word (see `act`).
 
 use crate::{
+    ledger::Observed,
+    planted::{Bed, Planted},
     runtime::{census::Census, kept::Kept},
     tenancy::NamespaceRoles,
 };
 use allotment_api::kyma::{BindingKind, SubscriptionRequest};
-use allotment_core::pool::{AccountName, Entry, LabelKeys, PoolKey, RequestUid, Shoots, Tenant};
+use allotment_core::pool::{AccountName, Entry, LabelKeys, Occupied, PoolKey, RequestUid, Shoots, Tenant};
+use jiff::Timestamp;
 use kube::api::ObjectMeta;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -45,6 +48,8 @@ pub struct PoolEntry {
     pub version: String,
     /// Its UID.
     pub uid: String,
+    /// When it was made.
+    pub(super) created: Option<Timestamp>,
     /// The credentials behind it.
     pub(super) credential: Credential,
 }
@@ -59,6 +64,8 @@ pub struct ShootFact {
     pub refused: bool,
     /// The last operation succeeded.
     pub succeeded: bool,
+    /// It is being deleted.
+    pub(super) deleting: bool,
 }
 
 /// How large a pool is, internal accounts left out.
@@ -87,6 +94,10 @@ pub struct Index {
     pub(super) request_names: BTreeMap<RequestUid, RequestName>,
     pub(super) free: BTreeMap<PoolKey, BTreeSet<AccountName>>,
     pub(super) shared: BTreeMap<PoolKey, BTreeSet<AccountName>>,
+    /// Accounts that would be free or shared by their labels, and are not to be had; see `occupied.rs`.
+    pub(super) occupied: BTreeMap<PoolKey, BTreeMap<AccountName, Occupied>>,
+    /// How many Shoots are being deleted.
+    pub(super) deleting_shoots: usize,
     /// Kept for pools that have run empty too: they say 0.
     pub(super) sizes: BTreeMap<PoolKey, PoolSize>,
     pub(super) held: BTreeMap<Tenant, BTreeSet<AccountName>>,
@@ -97,6 +108,7 @@ pub struct Index {
     /// Requests with finalizers or ownerReferences in our name, to be told so: the garbage collector may take them before anybody reads
     /// a status.
     pub(super) marked: BTreeMap<RequestName, Arc<SubscriptionRequest>>,
+    pub(crate) planted: Bed,
 }
 
 impl Index {
@@ -117,11 +129,14 @@ impl Index {
             request_names: BTreeMap::new(),
             free: BTreeMap::new(),
             shared: BTreeMap::new(),
+            occupied: BTreeMap::new(),
+            deleting_shoots: 0,
             sizes: BTreeMap::new(),
             held: BTreeMap::new(),
             census: Census::default(),
             taken: BTreeSet::new(),
             marked: BTreeMap::new(),
+            planted: Bed::default(),
         }
     }
 
@@ -233,6 +248,44 @@ impl Index {
         self.count_foreign(account).saturating_sub(own)
     }
 
+    /// What the ledger has to know of accounts that a request could be put into, and of free ones that share credentials.
+    /// `assigned`: where requests are, as far as this process was told.
+    pub(super) fn observe(
+        &self,
+        counted: &[AccountName],
+        free: &[AccountName],
+        assigned: &BTreeMap<RequestUid, AccountName>,
+    ) -> BTreeMap<AccountName, Observed> {
+        let shared = |account: &&AccountName| !self.twins_of(account).is_empty();
+        let accounts = counted.iter().chain(free.iter().filter(shared));
+        accounts.map(|account| (account.clone(), self.observe_one(account, assigned))).collect()
+    }
+
+    fn observe_one(&self, account: &AccountName, assigned: &BTreeMap<RequestUid, AccountName>) -> Observed {
+        let (twins, contested) = (self.twins_of(account), self.is_contested(account));
+        let mut observed = Observed { twins, contested, ..Observed::default() };
+        let mut seen = BTreeSet::new();
+        for (_, shoot) in self.shoots_in(account) {
+            match &shoot.request {
+                // An assignment stands for one Shoot.
+                Some(request) if seen.insert(request) => {
+                    let place = assigned.get(request);
+                    let is_here = place.is_some_and(|it| it == account || observed.twins.contains(it));
+                    let counts = !self.planted.has(Planted::ShootsWithoutSeatUncounted)
+                        || !self.request_names.contains_key(request);
+                    if !is_here && counts {
+                        observed.unseated.push(request.clone());
+                    }
+                }
+                _ => observed.foreign += 1,
+            }
+        }
+        if self.planted.has(Planted::SameCredentialsTwice) {
+            (observed.twins, observed.contested) = (Vec::new(), false);
+        }
+        observed
+    }
+
     /// Whether a Shoot of this request is in an account, as far as is known.
     pub fn shows_shoot_of(&self, account: &AccountName, request: &RequestUid) -> bool {
         self.shoots_in(account).any(|(_, shoot)| shoot.request.as_ref() == Some(request))
@@ -278,26 +331,10 @@ impl Index {
         metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(&self.keys.hyperscaler_type))
     }
 
-    /// Credentials that several entries have, as `kind/namespace/name`: one account that looks like several.
-    pub fn used_twice(&self) -> impl Iterator<Item = (&str, &BTreeSet<AccountName>)> {
-        let several = self.accounts_of.iter().filter(|(_, accounts)| accounts.len() > 1);
-        several.map(|(credential, accounts)| (&**credential, accounts))
-    }
-
     /// The cloud of an account, from its type.
     pub fn provider_of(&self, account: &AccountName) -> Option<String> {
         let type_ = self.entries.get(account)?.entry.pool.as_ref()?.hyperscaler_type.to_string();
         Some(type_.split('_').next().unwrap_or_default().to_owned())
-    }
-
-    /// An account was claimed: it is not free any more, whatever the watch has shown so far.
-    pub fn take(&mut self, account: &AccountName) {
-        self.taken.insert(account.clone());
-    }
-
-    /// An account that was taken is not after all.
-    pub fn untake(&mut self, account: &AccountName) {
-        self.taken.remove(account);
     }
 
     fn is_own(&self, binding: &BindingRef) -> bool {

@@ -135,12 +135,12 @@ impl Index {
             BindingRef::Credentials(name) => self.credentials_bindings.remove(name),
             BindingRef::Secret(name) => self.secret_bindings.remove(name),
         };
-        if let Some(credential) = gone {
-            remove_from(&mut self.bindings_of, &credential, &binding);
+        if let Some(credential) = &gone {
+            remove_from(&mut self.bindings_of, credential, &binding);
         }
         match self.account_named_by(&binding) {
             Some(account) => self.forget_entry(&account),
-            None => Vec::new(),
+            None => gone.map(|credential| self.relist_all(&credential)).unwrap_or_default(),
         }
     }
 
@@ -161,19 +161,23 @@ impl Index {
         if let Some(before) = before {
             tasks.extend(self.touched_by(&before));
             self.unlink(&name, &before);
+            self.deleting_shoots -= usize::from(before.deleting);
         }
+        self.deleting_shoots += usize::from(fact.deleting);
         if let Some(binding) = &fact.binding {
             self.shoots_on.entry(binding.clone()).or_default().insert(name);
         }
         tasks.extend(self.touched_by(&fact));
-        tasks
+        self.relist_touched(tasks)
     }
 
     /// A Shoot is gone.
     pub fn forget_shoot(&mut self, name: &String) -> Vec<Task> {
         let Some(fact) = self.shoots.remove(name) else { return Vec::new() };
         self.unlink(name, &fact);
-        self.touched_by(&fact)
+        self.deleting_shoots -= usize::from(fact.deleting);
+        let tasks = self.touched_by(&fact);
+        self.relist_touched(tasks)
     }
 
     /// A request is there.
@@ -226,14 +230,20 @@ impl Index {
         };
         let is_current = kept.current(name).is_some();
         let before = kept.insert(name.clone(), credential.clone());
-        if let Some(before) = before.filter(|before| *before != credential) {
-            remove_from(&mut self.bindings_of, &before, &binding);
+        let before = before.filter(|before| *before != credential);
+        if let Some(before) = &before {
+            remove_from(&mut self.bindings_of, before, &binding);
         }
         self.bindings_of.entry(credential.clone()).or_default().insert(binding.clone());
         match self.account_named_by(&binding) {
             Some(account) if is_current && self.knows_newer(&account, metadata) => Vec::new(),
             Some(account) => self.learn_entry(account, credential, metadata),
-            None => Vec::new(),
+            // Shoots on it are in the accounts with the same credentials.
+            None => {
+                let mut tasks = before.map(|before| self.relist_all(&before)).unwrap_or_default();
+                tasks.extend(self.relist_all(&credential));
+                tasks
+            }
         }
     }
 
@@ -252,23 +262,13 @@ impl Index {
     ) -> Vec<Task> {
         let fresh = self.entry_of(credential.clone(), metadata);
         let entry = &fresh.entry;
-        let was_free = self.entries.get(&account).is_some_and(|entry| entry.entry.is_free());
+        let was_free = self.is_listed_as_free(&account);
+        let before = self.entries.get(&account).map(|known| known.credential.clone());
         self.unlist(&account);
         if entry.tenant.is_some() || entry.dirty {
             self.taken.remove(&account);
         }
         let mut tasks = vec![Task::Account(account.clone())];
-        if let Some(pool) = &entry.pool {
-            if entry.is_free() {
-                self.free.entry(pool.clone()).or_default().insert(account.clone());
-            }
-            if entry.is_shared() {
-                self.shared.entry(pool.clone()).or_default().insert(account.clone());
-            }
-            if (entry.is_free() && !was_free) || entry.is_shared() {
-                tasks.push(Task::Pool(pool.clone()));
-            }
-        }
         if let Some(tenant) = &entry.tenant {
             self.held.entry(tenant.clone()).or_default().insert(account.clone());
         }
@@ -277,8 +277,16 @@ impl Index {
             size.accounts += 1;
             size.quarantined += usize::from(entry.quarantine.is_some());
         }
-        self.accounts_of.entry(credential).or_default().insert(account.clone());
-        self.entries.insert(account, fresh);
+        self.accounts_of.entry(credential.clone()).or_default().insert(account.clone());
+        let is_shared = fresh.entry.is_shared();
+        self.entries.insert(account.clone(), fresh);
+        let listed = self.relist(&account);
+        tasks.extend(listed.filter(|_| !was_free || is_shared));
+        // Those with the same credentials may be free now, or not any more.
+        if let Some(before) = before.filter(|before| *before != credential) {
+            tasks.extend(self.relist_all(&before));
+        }
+        tasks.extend(self.relist_others(&credential, &account));
         tasks
     }
 
@@ -296,6 +304,7 @@ impl Index {
             labels,
             version: metadata.resource_version.clone().unwrap_or_default(),
             uid: metadata.uid.clone().unwrap_or_default(),
+            created: metadata.creation_timestamp.as_ref().map(|time| time.0),
             credential,
         }
     }
@@ -303,8 +312,10 @@ impl Index {
     fn forget_entry(&mut self, account: &AccountName) -> Vec<Task> {
         self.unlist(account);
         self.taken.remove(account);
-        self.entries.remove(account);
-        vec![Task::Account(account.clone())]
+        let gone = self.entries.remove(account);
+        let mut tasks = vec![Task::Account(account.clone())];
+        tasks.extend(gone.map(|gone| self.relist_all(&gone.credential)).unwrap_or_default());
+        tasks
     }
 
     /// Takes an account out of the lists that follow from its entry.
@@ -324,9 +335,8 @@ impl Index {
         if let Some(tenant) = &before.entry.tenant {
             remove_from(&mut self.held, tenant, account);
         }
-        if let Some(pool) = &before.entry.pool {
-            remove_from(&mut self.free, pool, account);
-            remove_from(&mut self.shared, pool, account);
+        if let Some(pool) = before.entry.pool.clone() {
+            self.unlist_from(&pool, account);
         }
     }
 
@@ -340,18 +350,10 @@ impl Index {
     fn touched_by(&self, fact: &ShootFact) -> Vec<Task> {
         let mut accounts = BTreeSet::new();
         if let Some(binding) = &fact.binding {
-            let credential = match binding {
-                BindingRef::Credentials(name) => self.credentials_bindings.get(name),
-                BindingRef::Secret(name) => self.secret_bindings.get(name),
-            };
             accounts.extend(self.account_named_by(binding));
-            accounts.extend(
-                credential
-                    .and_then(|credential| self.accounts_of.get(credential))
-                    .into_iter()
-                    .flatten()
-                    .cloned(),
-            );
+            let credential = self.credential_of(binding);
+            let same = credential.and_then(|credential| self.accounts_of.get(credential));
+            accounts.extend(same.into_iter().flatten().cloned());
         }
         let request = fact.request.as_ref().and_then(|uid| self.request_names.get(uid));
         let tasks = accounts.into_iter().map(Task::Account);
@@ -409,6 +411,7 @@ fn shoot_fact(shoot: &Shoot) -> ShootFact {
         request: shoot.labels().get(label::SUBSCRIPTION_REQUEST).map(RequestUid::new),
         refused: status.is_some_and(refuses),
         succeeded: state == Some(OperationState::Succeeded),
+        deleting: shoot.metadata.deletion_timestamp.is_some(),
     }
 }
 
@@ -417,7 +420,7 @@ fn refuses(status: &ShootStatus) -> bool {
     codes.any(|code| REFUSED_CODES.contains(&code.as_str()))
 }
 
-fn remove_from<K: Ord + Clone, V: Ord>(map: &mut BTreeMap<K, BTreeSet<V>>, key: &K, value: &V) {
+pub(super) fn remove_from<K: Ord + Clone, V: Ord>(map: &mut BTreeMap<K, BTreeSet<V>>, key: &K, value: &V) {
     if let Some(set) = map.get_mut(key) {
         set.remove(value);
         if set.is_empty() {

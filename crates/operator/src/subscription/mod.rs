@@ -3,6 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `index`, `learn` | what is known, from watches |
+//! | `occupied` | which accounts are to be had, and why others are not |
 //! | `run` | from start to stop |
 //! | `term` | what a new leader does before it hands anything out |
 //! | `request`, `release` | one look at a request |
@@ -17,6 +18,7 @@ mod forged;
 mod gauges;
 mod index;
 mod learn;
+mod occupied;
 mod release;
 mod request;
 mod run;

@@ -117,6 +117,7 @@ impl Inner {
     }
 
     async fn give_back(&self, term: Term, assignment: &Assignment, because: &str) -> Result<(), Trouble> {
+        let in_twins = self.assignments_in_twins(&assignment.account).await?;
         let left = {
             let index = self.index();
             let entry = index.entry(&assignment.account);
@@ -125,6 +126,8 @@ impl Inner {
             } else {
                 index.count_foreign_but(&assignment.account, &assignment.request.uid)
             };
+            // The account is in use by them, too: it must not be cleaned.
+            let foreign = foreign.saturating_add(in_twins);
             Left { foreign, drain: entry.is_none_or(|entry| entry.entry.is_dedicated()) }
         };
         let now = self.clock.now();

@@ -22,7 +22,7 @@ use allotment_core::{
     tenancy::{self, Claim, Judged, NamespaceRole},
 };
 use kube::ResourceExt;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// How many free accounts a decision is shown at first. More are only looked at if these are taken.
 const FEW: usize = 64;
@@ -221,7 +221,8 @@ impl Inner {
             self.wake_pool(&wanted.pool);
         }
         let was_waiting = is_waiting(request);
-        let progress = Progress::Waiting { wanted, position, lack };
+        let occupied = self.index().occupied_in(&wanted.pool).filter(|_| lack.is_for_free_accounts());
+        let progress = Progress::Waiting { wanted, position, lack, occupied };
         if self.publish_judged(request, &progress, judgement).await? && !was_waiting {
             self.metrics.claimed("waiting", None);
             self.recorder.say(&**request, Tone::Warning, "PoolExhausted", &message).await;
@@ -239,23 +240,22 @@ impl Inner {
         most: usize,
     ) -> Result<crate::ledger::Reserved, Trouble> {
         let (key, cluster, policy) = (key_of(request), cluster_of(request), self.policy());
-        let (accounts, foreign) = {
+        let (accounts, observed) = {
             let index = self.index();
             let accounts =
                 if wanted.pool.shared { index.shared(&wanted.pool) } else { index.free(&wanted.pool, most) };
             let own =
                 wanted.tenant.as_ref().map(|tenant| index.accounts_of_tenant(tenant)).unwrap_or_default();
             let counted = if wanted.pool.shared { &accounts } else { &own };
-            let foreign: BTreeMap<AccountName, u32> =
-                counted.iter().map(|account| (account.clone(), index.count_foreign(account))).collect();
-            (accounts, foreign)
+            let observed = index.observe(counted, &accounts, &self.assigned());
+            (accounts, observed)
         };
         let who = match &wanted.tenant {
             None => Who::Shared { accounts: &accounts },
             Some(tenant) => Who::Dedicated {
                 tenant,
                 accounts: policy.multi_account.of(tenant, request.spec.provider.as_str()),
-                cap: policy.cap,
+                cap: policy.cap.filter(|_| !self.ledger.has(Planted::CapIgnored)),
                 free: &accounts,
             },
         };
@@ -268,7 +268,7 @@ impl Inner {
             cluster: cluster.as_deref(),
             pool: &wanted.pool,
             who,
-            foreign: &foreign,
+            observed: &observed,
             may_queue,
             because: &because,
         };

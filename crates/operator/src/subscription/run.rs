@@ -5,6 +5,7 @@ use super::{
     index::BindingRef,
     term::{Term, TermError},
     waiting::Waiting,
+    write::NewestShoots,
 };
 use crate::{
     ledger::{Ledger, LedgerError},
@@ -17,6 +18,7 @@ use crate::{
         keep::{Cache, Keeper},
         lease::Candidate,
         queue::{Outcome, Queue, fair::FairKey},
+        shared_read::SharedRead,
         work::work,
     },
     tenancy::NamespaceRoles,
@@ -127,6 +129,7 @@ pub(super) struct Inner {
     pub(super) assigned: Mutex<BTreeMap<RequestUid, AccountName>>,
     pub(super) cache: Cache<Index>,
     pub(super) shoots_at: Position,
+    pub(super) shoots_of_now: SharedRead<NewestShoots>,
     queue: Queue<Task>,
     pub(super) waiting: Mutex<Waiting>,
     /// Why nothing is handed out, if nothing is.
@@ -144,7 +147,9 @@ impl Operator {
             Recorder::new(client.clone(), "allotment.dev/subscription", &settings.identity, clock.clone())
         };
         let roles = Arc::new(NamespaceRoles::new(control_plane.clone(), policy.tenancy.clone()));
-        let index = Index::new(settings.binding_kind, settings.labels.clone()).counting_by(roles.clone());
+        let index = Index::new(settings.binding_kind, settings.labels.clone())
+            .counting_by(roles.clone())
+            .planted_like(&ledger);
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
@@ -164,6 +169,7 @@ impl Operator {
             clock,
             metrics,
             shoots_at: Position::new(),
+            shoots_of_now: SharedRead::default(),
             queue: Queue::new(),
             waiting: Mutex::default(),
             halted: watch::channel(None).0,

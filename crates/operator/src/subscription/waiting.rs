@@ -11,7 +11,7 @@
 
 use super::{RequestName, Task, Trouble, run::Inner};
 use crate::{ledger::RequestKey, runtime::queue::Outcome};
-use allotment_core::pool::{PoolKey, RequestUid, Tenant, Wanted};
+use allotment_core::pool::{OCCUPIED, PoolKey, RequestUid, Tenant, Wanted};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{MutexGuard, PoisonError},
@@ -206,10 +206,11 @@ impl Inner {
         for pool in pools {
             let front = self.ledger.first_in_line(&pool).await?;
             let usable = self.usable(&pool, front.len());
+            let occupied = self.index().occupied_in(&pool);
             for (request, place) in front.iter().zip(1_usize..) {
                 let told = self.told_position(&request.uid);
                 let has_moved = !pool.shared && told != i32::try_from(place).ok();
-                if place <= usable || has_moved {
+                if place <= usable || has_moved || !self.is_told(&request.uid, occupied.as_deref()) {
                     self.wake(request);
                 }
             }
@@ -232,6 +233,17 @@ impl Inner {
 
     fn told_position(&self, request: &RequestUid) -> Option<i32> {
         self.index().request_of(request)?.status.as_ref()?.queue_position
+    }
+
+    /// Whether the status of a request says which accounts are occupied.
+    fn is_told(&self, request: &RequestUid, occupied: Option<&str>) -> bool {
+        let request = self.index().request_of(request);
+        let status = request.as_ref().and_then(|request| request.status.as_ref());
+        let mut messages = status.iter().flat_map(|status| &status.conditions).map(|it| &it.message);
+        match occupied {
+            Some(occupied) => messages.any(|message| message.contains(occupied)),
+            None => !messages.any(|message| message.contains(OCCUPIED)),
+        }
     }
 
     /// The next few of the tenants that hold accounts and wait.

@@ -29,6 +29,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fmt::Debug;
 
+/// The Shoots that there were at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NewestShoots {
+    /// None of them is newer.
+    pub(super) version: u64,
+    /// How many.
+    pub(super) count: Option<usize>,
+}
+
 impl Inner {
     /// Says how far a request is, if its status does not say so already. Returns whether it had to.
     pub(super) async fn publish(
@@ -189,13 +198,18 @@ impl Inner {
         Ok(found.map(|object| object.metadata))
     }
 
-    /// A version that the newest Shoot of now is not newer than.
-    pub(super) async fn newest_shoot_version(&self) -> Result<u64, Trouble> {
+    /// The Shoots of now: a version that none of them is newer than, and how many there are, if the server says.
+    pub(super) async fn newest_shoots(&self) -> Result<NewestShoots, Trouble> {
         let api: Api<Shoot> = self.in_the_garden();
         let params = ListParams::default().limit(1);
         let list =
             call(|| "ask for the newest version of Shoots".to_owned(), api.list_metadata(&params)).await?;
-        Ok(list.metadata.resource_version.and_then(|version| version.parse().ok()).unwrap_or(u64::MAX))
+        let version = list.metadata.resource_version.and_then(|version| version.parse().ok());
+        let is_all = list.metadata.continue_.is_none_or(|token| token.is_empty());
+        let remaining = list.metadata.remaining_item_count.and_then(|count| usize::try_from(count).ok());
+        let others = if is_all { Some(0) } else { remaining };
+        let count = others.map(|others| others + list.items.len());
+        Ok(NewestShoots { version: version.unwrap_or(u64::MAX), count })
     }
 
     /// The name that goes into a Shoot. Gardener takes only CredentialsBindings for new ones: where the pool is made of

@@ -20,8 +20,8 @@ use allotment_core::{
     check::Seat,
     cluster::flow::forget_managed_fields,
     pool::{
-        AccountName, Ailment, Asked, Complaint, Grown, NotReady, Patient, PoolKey, PoolSummary, RequestUid,
-        Row, Sides, Tenant, compare, same_credentials, state, summarize,
+        AccountName, Ailment, Asked, Complaint, Grown, NotReady, Occupied, Patient, PoolKey, PoolSummary,
+        RequestUid, Row, Sides, Tenant, compare, occupied_account, same_credentials, state, summarize,
     },
 };
 use jiff::Timestamp;
@@ -94,6 +94,8 @@ pub struct AccountLine {
     pub since: Option<Timestamp>,
     /// Why it takes no new clusters.
     pub quarantine: Option<String>,
+    /// Why it is not free, though nobody holds it.
+    pub occupied: Option<String>,
 }
 
 impl Survey {
@@ -188,7 +190,9 @@ impl Survey {
     /// Every pool in numbers.
     pub fn pools(&self) -> Vec<PoolSummary> {
         let holding = |account: &AccountName| self.rows.get(account).map(|row| &row.holding);
-        let accounts = self.index.entries().map(|(account, entry)| (&entry.entry, holding(account)));
+        let accounts = self.index.entries().map(|(account, entry)| {
+            (&entry.entry, holding(account), self.index.why_occupied(account).is_some())
+        });
         summarize(accounts, &self.waiting)
     }
 
@@ -200,13 +204,14 @@ impl Survey {
             AccountLine {
                 account: account.clone(),
                 pool: entry.pool.clone(),
-                state: state(entry, holding),
+                state: state(entry, holding, self.index.why_occupied(account).is_some()),
                 tenant: holding.and_then(|holding| holding.tenant()).or(entry.tenant.as_ref()).cloned(),
                 requests: self.has_ledger.then(|| row.map_or(0, |row| row.assignments.len())),
                 shoots: self.index.count_shoots(account).all,
                 foreign: self.has_requests.then(|| self.index.count_foreign(account)),
                 since: row.map(|row| row.since),
                 quarantine: entry.quarantine.clone(),
+                occupied: self.index.why_occupied(account).map(ToString::to_string),
             }
         };
         let mut lines: Vec<AccountLine> = self.index.entries().map(line).collect();
@@ -281,7 +286,15 @@ impl Survey {
             complaints.extend(patient.complaints(&self.settings.labels, now));
         }
         let twice = self.index.used_twice();
-        complaints.extend(twice.map(|(credential, accounts)| same_credentials(credential, accounts.iter())));
+        complaints.extend(twice.map(|(credential, twins)| same_credentials(credential, &twins)));
+        for (account, why) in self.index.occupied() {
+            // The others with the same credentials are told of together.
+            if let Occupied::Shoots(_) = why {
+                let shoots: Vec<&str> =
+                    self.index.shoots_in(account).map(|(name, _)| name.as_str()).collect();
+                complaints.push(occupied_account(account, why, &shoots));
+            }
+        }
         complaints.extend(self.waiting.iter().map(|(pool, length)| Complaint {
             code: Ailment::Exhausted,
             account: None,

@@ -4,7 +4,7 @@ use allotment_core::{
     check::{self, Books, Held, Seat},
     pool::{AccountName, Accounts, Answer, Epoch, Limit, PoolKey, RequestUid, Tenant},
 };
-use allotment_operator::ledger::{Ask, Ledger, LedgerError, Place, RequestKey, Reserved, Who};
+use allotment_operator::ledger::{Ask, Ledger, LedgerError, Observed, Place, RequestKey, Reserved, Who};
 use allotment_testing::Postgres;
 use jiff::Timestamp;
 use std::{collections::BTreeMap, error::Error, fmt, sync::OnceLock};
@@ -128,7 +128,7 @@ pub struct Want {
     pub accounts: Accounts,
     pub cap: Option<u32>,
     pub free: Vec<AccountName>,
-    pub foreign: BTreeMap<AccountName, u32>,
+    pub observed: BTreeMap<AccountName, Observed>,
     pub may_queue: bool,
 }
 
@@ -141,9 +141,14 @@ pub fn want(uid: &str, of: &str, free: &[AccountName]) -> Want {
         accounts: Accounts::Several(Limit(3)),
         cap: None,
         free: free.to_vec(),
-        foreign: BTreeMap::new(),
+        observed: BTreeMap::new(),
         may_queue: true,
     }
+}
+
+/// So many Shoots in an account that nobody asked for.
+pub fn foreign(name: &str, count: u32) -> BTreeMap<AccountName, Observed> {
+    BTreeMap::from([(account(name), Observed { foreign: count, ..Observed::default() })])
 }
 
 impl Want {
@@ -169,14 +174,14 @@ impl Want {
 
     /// Asks. In a shared pool, `free` are all of its accounts.
     pub async fn ask(&self, ledger: &Ledger, epoch: Epoch) -> Result<Reserved, LedgerError> {
-        let Self { request, tenant, pool, accounts, cap, free, foreign, may_queue } = self;
+        let Self { request, tenant, pool, accounts, cap, free, observed, may_queue } = self;
         let who = if pool.shared {
             Who::Shared { accounts: free }
         } else {
             Who::Dedicated { tenant, accounts: *accounts, cap: *cap, free }
         };
         let (cluster, may_queue, because) = (Some("cluster"), *may_queue, "rule 1");
-        ledger.reserve(epoch, &Ask { request, cluster, pool, who, foreign, may_queue, because }, now()).await
+        ledger.reserve(epoch, &Ask { request, cluster, pool, who, observed, may_queue, because }, now()).await
     }
 }
 

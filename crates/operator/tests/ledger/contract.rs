@@ -143,17 +143,6 @@ pub async fn a_cap_counts_accounts_of_all_pools(bench: Bench) {
     check(&ledger).await;
 }
 
-pub async fn foreign_clusters_count(bench: Bench) {
-    let (ledger, epoch) = bench.lead().await;
-    let free = accounts("a", 3);
-    let mut crowded = want("r", "t", &free);
-    crowded.foreign = BTreeMap::from([(account("a-1"), 2)]);
-    for (uid, expected) in [("r", claim("a-1")), ("s", claim("a-2")), ("u", reuse("a-2"))] {
-        crowded.request = request(uid);
-        assert_eq!(crowded.ask(&ledger, epoch).await.unwrap().answer, expected);
-    }
-}
-
 pub async fn what_the_ledger_knows_is_not_free(bench: Bench) {
     let (ledger, epoch) = bench.lead().await;
     let all = accounts("a", 40);

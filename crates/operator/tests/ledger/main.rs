@@ -4,6 +4,7 @@
 
 mod bench;
 mod contract;
+mod counting;
 mod crash;
 mod deeds;
 mod draw;
@@ -46,7 +47,6 @@ fn cases() -> Vec<Case> {
         a_limit_of_three_and_ten_requests,
         one_account_takes_everything,
         a_cap_counts_accounts_of_all_pools,
-        foreign_clusters_count,
         what_the_ledger_knows_is_not_free,
         confirm_is_idempotent_and_strict,
         a_lost_claim_gives_back_its_requests,
@@ -59,6 +59,12 @@ fn cases() -> Vec<Case> {
         places_do_not_mix,
         history_tells_who_did_what_and_why,
     ];
+    cases.extend(cases![counting on Kind::ALL;
+        foreign_clusters_count,
+        a_shoot_and_its_assignment_count_once,
+        the_fullest_account_below_the_limit_is_used_however_it_was_filled,
+        entries_with_the_same_credentials_count_together,
+    ]);
     cases.extend(cases![turns on Kind::ALL;
         queues_are_served_by_turns,
         nobody_is_overtaken,

@@ -1,11 +1,11 @@
 //! Whose turn it is, and what is shared.
 
 use crate::bench::{
-    Bench, account, accounts, check, claim, now, pool, position, request, reuse, shared, tenant, want,
+    Bench, account, accounts, check, claim, foreign, now, pool, position, request, reuse, shared, tenant,
+    want,
 };
 use allotment_core::pool::{Answer, Lack};
 use allotment_operator::ledger::{About, Left, Released};
-use std::collections::BTreeMap;
 
 const DRAIN: Left = Left { foreign: 0, drain: true };
 
@@ -72,7 +72,7 @@ pub async fn shared_pools_use_the_least_used(bench: Bench) {
     let (ledger, epoch) = bench.lead().await;
     let all = accounts("s", 3);
     let mut ask = want("r", "", &all).in_pool(shared("aws"));
-    ask.foreign = BTreeMap::from([(account("s-1"), 1)]);
+    ask.observed = foreign("s-1", 1);
     for (uid, expected) in [("1", "s-2"), ("2", "s-3"), ("3", "s-1"), ("4", "s-2")] {
         ask.request = request(uid);
         let reserved = ask.ask(&ledger, epoch).await.unwrap();

@@ -9,7 +9,7 @@ use allotment_core::pool::{
     AccountName, Ahead, Answer, Candidate, Choice, Dedicated, Holding, PoolKey, Question, Tenant, Waiting,
     ahead_of, decide, in_turns,
 };
-use allotment_operator::ledger::{Ask, Assignment, Learned, Ledger, Left, Who};
+use allotment_operator::ledger::{Ask, Assignment, Learned, Ledger, Left, Observed, Who};
 use proptest::{prelude::*, test_runner::TestRunner};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +40,13 @@ async fn compare(operations: Vec<Operation>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+fn observed(foreign: &BTreeMap<AccountName, u32>) -> BTreeMap<AccountName, Observed> {
+    let of = |(account, count): (&AccountName, &u32)| {
+        (account.clone(), Observed { foreign: *count, ..Observed::default() })
+    };
+    foreign.iter().map(of).collect()
+}
+
 async fn real(ledger: &Ledger, epoch: allotment_core::pool::Epoch, operation: &Operation) -> String {
     let outcome = match operation {
         Operation::Reserve { uid, of, pool, accounts, cap, free, foreign } => {
@@ -50,7 +57,8 @@ async fn real(ledger: &Ledger, epoch: allotment_core::pool::Epoch, operation: &O
             };
             let request = request(uid);
             let may_queue = true;
-            let ask = Ask { request: &request, cluster: None, pool, who, foreign, may_queue, because: "" };
+            let observed = &observed(foreign);
+            let ask = Ask { request: &request, cluster: None, pool, who, observed, may_queue, because: "" };
             ledger.reserve(epoch, &ask, now()).await.map(|reserved| format!("{:?}", reserved.answer))
         }
         Operation::Confirm(account, of) => {
@@ -152,6 +160,7 @@ impl Twin {
             account: account.clone(),
             clusters: self.clusters(account) + foreign.get(account).copied().unwrap_or(0),
             quarantined: self.row(account, pool).quarantine.is_some(),
+            contested: false,
         };
         let nobodys = |account: &&AccountName| {
             let row = self.row(account, pool);

@@ -15,6 +15,7 @@ mod isolation;
 mod ledgers;
 mod locks;
 mod minting;
+mod occupied;
 mod protection;
 mod releases;
 mod rendering;
@@ -40,6 +41,14 @@ fn main() -> ExitCode {
         case!(claims::new_rules_decide_again_about_what_was_denied),
         case!(claims::a_pool_of_secrets_works_the_same),
         case!(claims::a_pool_of_secret_bindings_works_the_same),
+        case!(occupied::an_account_with_somebodys_shoot_is_not_handed_out),
+        case!(occupied::another_account_is_handed_out_in_the_place_of_an_occupied_one),
+        case!(occupied::a_shoot_that_comes_right_before_a_claim_is_seen),
+        case!(occupied::a_shoot_on_another_binding_with_the_same_credentials_occupies),
+        case!(occupied::entries_with_the_same_credentials_go_to_one_tenant),
+        case!(occupied::one_account_of_two_tenants_is_reported_and_gets_nothing_new),
+        case!(occupied::the_binding_that_we_make_for_a_secret_is_no_second_entry),
+        case!(occupied::a_shoot_whose_request_has_no_seat_counts),
         case!(fair::a_tenant_with_many_requests_does_not_delay_another),
         case!(fair::those_who_wait_are_served_by_turns_as_accounts_come),
         case!(fair::room_in_an_account_serves_its_tenant_whoever_else_waits),

@@ -25,6 +25,7 @@ pub(crate) fn scenario() -> Script {
         step: 500,
         pace: 60,
         hostile: 0,
+        used: 0,
         openmcp: None,
     };
     let create =

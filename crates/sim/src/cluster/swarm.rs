@@ -37,6 +37,7 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         step: dice.pick(&[0, 300, 1000, 3000]).unwrap_or(300),
         pace: dice.pick(&[2, 10, 600]).unwrap_or(10),
         hostile: 0,
+        used: 0,
         openmcp: None,
     }
 }

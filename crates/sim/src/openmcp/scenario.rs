@@ -68,6 +68,7 @@ pub(super) fn without_accounts(providers: Providers) -> Options {
         step: 500,
         pace: 0,
         hostile: 0,
+        used: 0,
         openmcp: Some(providers),
     }
 }

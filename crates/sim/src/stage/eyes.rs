@@ -14,7 +14,10 @@ use allotment_operator::ledger::{About, Account, Ledger, LedgerError};
 use futures::FutureExt;
 use kube::ResourceExt;
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use tokio::task::unconstrained;
 
 /// What stands in every Secret of the pool, and must stand nowhere else.
@@ -41,7 +44,15 @@ pub(crate) struct Eyes {
     pub(crate) entry: i64,
     rules: Arc<RuleSet>,
     keys: LabelKeys,
+    /// Shoots that name a request and are not its own.
+    pub(crate) strays: BTreeSet<String>,
+    /// When Shoots came, in milliseconds.
+    grown_at: BTreeMap<String, u64>,
 }
+
+/// A Shoot that is younger than this need not be known to an operator, in milliseconds: watches stand still for seconds, and
+/// processes for a minute.
+const YOUNG: u64 = 90_000;
 
 impl Eyes {
     pub(crate) fn new(scene: Scene, rules: Arc<RuleSet>) -> Self {
@@ -49,7 +60,35 @@ impl Eyes {
         let (requests, rows, trail) = (BTreeMap::new(), Vec::new(), Trail::default());
         let (fleet, isolation, locked) = (Fleet::default(), Isolation::default(), false);
         let honest_writes = 0;
-        Self { scene, requests, rows, fleet, isolation, honest_writes, locked, trail, entry: 0, rules, keys }
+        let (strays, grown_at) = (BTreeSet::new(), BTreeMap::new());
+        Self {
+            scene,
+            requests,
+            rows,
+            fleet,
+            isolation,
+            honest_writes,
+            locked,
+            trail,
+            entry: 0,
+            rules,
+            keys,
+            strays,
+            grown_at,
+        }
+    }
+
+    /// Shoots that have been there for long are known to everybody.
+    pub(crate) fn grow_older(&mut self, now: u64) {
+        let Self { scene, grown_at, .. } = self;
+        for name in scene.shoots.keys() {
+            // What was there before anybody began is in the first list.
+            grown_at.entry(name.clone()).or_insert(now);
+        }
+        grown_at.retain(|name, _| scene.shoots.contains_key(name));
+        let is_young = |at: u64| at > 0 && now < at + YOUNG;
+        scene.young =
+            grown_at.iter().filter(|(_, at)| is_young(**at)).map(|(name, _)| name.clone()).collect();
     }
 
     /// An object is like this now, or gone.
@@ -59,14 +98,31 @@ impl Eyes {
             "subscriptionrequests" => self.see_request(name, object),
             "credentialsbindings" => {
                 let account = AccountName::new(name);
+                if let Some(object) = object {
+                    let credential = object["credentialsRef"]["name"].as_str().unwrap_or(name);
+                    self.scene.credentials.insert(account.clone(), credential.to_owned());
+                    let made = object["metadata"]["creationTimestamp"].as_str();
+                    let made = made.and_then(|made| made.parse().ok());
+                    self.scene.made.extend(made.map(|made| (account.clone(), made)));
+                }
                 match object.map(|object| self.entry_of(object)) {
-                    Some(entry) => self.scene.entries.insert(account, entry),
+                    Some(entry) => {
+                        if entry.quarantine.is_some() {
+                            self.scene.meddled.insert(account.clone());
+                        }
+                        self.scene.entries.insert(account, entry)
+                    }
                     None => self.scene.entries.remove(&account),
                 };
             }
             "shoots" => {
                 match object.and_then(|object| self.shoot_of(name, object)) {
-                    Some(grown) => self.scene.shoots.insert(name.to_owned(), grown),
+                    Some(grown) => {
+                        if grown.request.is_none() {
+                            self.scene.crowded.insert(grown.account.clone());
+                        }
+                        self.scene.shoots.insert(name.to_owned(), grown)
+                    }
                     None => self.scene.shoots.remove(name),
                 };
             }
@@ -198,6 +254,7 @@ impl Eyes {
             let mut seats = self.scene.books.seats.iter();
             seats.any(|seat| seat.request == *request && seat.account == account)
         };
+        let request = request.filter(|_| !self.strays.contains(name));
         let request = request.filter(|request| !forged || has_seat(request));
         Some(Grown { account, request })
     }

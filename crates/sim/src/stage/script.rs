@@ -65,6 +65,9 @@ pub struct Options {
     /// How many Clusters a hostile tenant makes, at most; 0: there is none, and everybody is trusted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hostile: u64,
+    /// How much others have done in the pool before we come.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub used: u64,
     /// The providers of openMCP, and where they are; none: nobody is there but the other operators.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub openmcp: Option<Providers>,
@@ -160,6 +163,15 @@ pub enum Action {
         shoot: String,
         /// In which account.
         account: String,
+    },
+    /// Somebody else makes a Shoot, with the label of a request that is for another pool.
+    Stray {
+        /// Its name.
+        shoot: String,
+        /// In which account.
+        account: String,
+        /// The request that its label names.
+        request: String,
     },
     /// And deletes it.
     Fell {

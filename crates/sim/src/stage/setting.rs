@@ -7,7 +7,7 @@ use super::{
     script::Options,
     world::{By, GARDEN, SimError, World},
 };
-use crate::hostile;
+use crate::{hostile, subscription};
 use allotment_api::crds;
 use allotment_core::{
     pool::{Limit, MultiAccount},
@@ -56,6 +56,7 @@ impl World {
                 return Err(SimError::SetUp { what, code, body: String::new() });
             }
         }
+        subscription::before::set_up(self);
         Ok(())
     }
 
@@ -65,6 +66,11 @@ impl World {
         let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": { "key": CREDENTIAL } });
         // It may be there from before.
         self.ask(Side::Garden, Method::POST, &format!("/api/v1/namespaces/{GARDEN}/secrets"), Some(&secret));
+        self.add_entry(name, name)
+    }
+
+    /// Puts an entry into the pool that its name says, with the credentials of an account.
+    pub(crate) fn add_entry(&self, name: &str, credentials: &str) -> u16 {
         let mut labels = json!({ "hyperscalerType": "aws" });
         match name.as_bytes().first() {
             Some(b'e') => labels["euAccess"] = json!("true"),
@@ -76,7 +82,7 @@ impl World {
             "kind": "CredentialsBinding",
             "metadata": { "name": name, "namespace": GARDEN, "labels": labels },
             "provider": { "type": "aws" },
-            "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "name": name, "namespace": GARDEN },
+            "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "name": credentials, "namespace": GARDEN },
         });
         let path = format!("/apis/security.gardener.cloud/v1alpha1/namespaces/{GARDEN}/credentialsbindings");
         self.act(By::Other, Method::POST, &path, Some(&binding))

@@ -337,15 +337,24 @@ impl World {
             let access = self.see_access(object);
             self.found(access);
         }
+        let now = self.millis();
         let mut state = self.state();
+        state.eyes.grow_older(now);
         let mut violations = Vec::new();
         if call.plural == "credentialsbindings" {
             let account = AccountName::new(call.name.as_str());
             match (by, state.eyes.scene.entries.get(&account), object) {
                 (By::Operator, Some(before), Some(object)) => {
-                    violations = entry_change(&account, before, &state.eyes.entry_of(object));
+                    let after = state.eyes.entry_of(object);
+                    violations = entry_change(&account, before, &after);
+                    if let (None, Some(tenant)) = (&before.tenant, &after.tenant) {
+                        violations.extend(state.eyes.scene.labelling(&account, tenant));
+                    }
                 }
-                (By::Meddler, ..) => drop(state.eyes.scene.tampered.insert(account)),
+                (By::Meddler, ..) => {
+                    state.eyes.scene.meddled.insert(account.clone());
+                    state.eyes.scene.tampered.insert(account);
+                }
                 _ => (),
             }
         }
@@ -356,7 +365,9 @@ impl World {
 
     /// The ledger was written.
     pub(crate) fn wrote_ledger(&self) {
+        let now = self.millis();
         let mut state = self.state();
+        state.eyes.grow_older(now);
         let result = state.eyes.see_ledger(&self.ledger, &self.pools);
         drop(state);
         match result {

@@ -75,6 +75,7 @@ impl People {
             }
             Action::Add { account } => drop(world.add_account(account)),
             Action::Grow { shoot, account } => drop(grow(world, shoot, account, None)),
+            Action::Stray { shoot, account, request } => stray(world, shoot, account, request),
             Action::Fell { shoot } => fell(world, shoot),
             Action::Refuse { account } => health(world, account, false),
             Action::Accept { account } => health(world, account, true),
@@ -111,6 +112,13 @@ impl People {
         self.clean(world, &scene);
         // Gardener lets nobody delete a Shoot without its binding: in the end somebody makes it again, as they are told.
         let calm = world.state().calm;
+        // A request is not given back while a Shoot carries its label.
+        for shoot in scene.shoots.keys().filter(|_| calm) {
+            let is_stray = world.state().eyes.strays.contains(shoot);
+            if is_stray {
+                fell(world, shoot);
+            }
+        }
         for account in account_names(&world.options).into_iter().filter(|_| calm) {
             if !scene.entries.contains_key(&AccountName::new(account.as_str())) {
                 world.add_account(&account);
@@ -224,7 +232,7 @@ fn patch(world: &World, plural: &str, name: &str, body: &Value) {
     write(world, By::Meddler, Method::PATCH, plural, name, Some(body));
 }
 
-fn label_entry(world: &World, account: &str, labels: Value) {
+pub(super) fn label_entry(world: &World, account: &str, labels: Value) {
     patch(world, "credentialsbindings", account, &json!({ "metadata": { "labels": labels } }));
 }
 
@@ -249,7 +257,7 @@ pub(crate) fn renew(world: &World, side: Side, plural: &str, name: &str) {
     }
 }
 
-fn grow(world: &World, name: &str, account: &str, request: Option<&RequestUid>) -> u16 {
+pub(super) fn grow(world: &World, name: &str, account: &str, request: Option<&RequestUid>) -> u16 {
     let labels = request.map(|uid| json!({ label::SUBSCRIPTION_REQUEST: uid }));
     let shoot = json!({
         "apiVersion": "core.gardener.cloud/v1beta1",
@@ -277,6 +285,25 @@ fn grow(world: &World, name: &str, account: &str, request: Option<&RequestUid>) 
     });
     let path = format!("/apis/core.gardener.cloud/v1beta1/namespaces/{GARDEN}/shoots");
     world.act(By::Other, Method::POST, &path, Some(&shoot))
+}
+
+/// A Shoot that names a request and is not its own.
+fn stray(world: &World, shoot: &str, account: &str, request: &str) {
+    let uid = {
+        let mut state = world.state();
+        let Some((uid, _)) = state.eyes.requests.get(request) else { return };
+        let uid = uid.clone();
+        let scene = &state.eyes.scene;
+        let pool = scene.requests.get(&uid).and_then(|asked| asked.pool.as_ref());
+        let entry = scene.entries.get(&AccountName::new(account));
+        // In its own pool it could be the request's own.
+        if entry.is_none_or(|entry| entry.pool.is_none() || entry.pool.as_ref() == pool) {
+            return;
+        }
+        state.eyes.strays.insert(shoot.to_owned());
+        uid
+    };
+    grow(world, shoot, account, Some(&uid));
 }
 
 pub(crate) fn fell(world: &World, name: &str) {

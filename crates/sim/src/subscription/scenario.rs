@@ -24,6 +24,7 @@ pub(crate) fn scenario() -> Script {
         step: 0,
         pace: 0,
         hostile: 0,
+        used: 0,
         openmcp: None,
     };
     let ask = |request: &str, tenant: &str, want| Action::Ask {

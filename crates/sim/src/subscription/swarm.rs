@@ -13,7 +13,8 @@ pub(crate) fn drawn(seed: u64) -> (Script, Rates) {
     let mut dice = dice_for(seed, &["world"], 0);
     let options = options(seed, &mut dice);
     let rates = rates(&mut dice_for(seed, &["rates"], 0));
-    let actions = actions(&options, &mut dice_for(seed, &["people"], 0));
+    let mut actions = actions(&options, &mut dice_for(seed, &["people"], 0));
+    actions.extend(strays(&options, &mut dice_for(seed, &["strays"], 0)));
     (Script { options, actions, faults: BTreeMap::new() }, rates)
 }
 
@@ -38,8 +39,27 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         step: 0,
         pace: 0,
         hostile: 0,
+        used: used(&mut dice_for(seed, &["used"], 0)),
         openmcp: None,
     }
+}
+
+/// How much others have done before we come. It is drawn by itself, so that it moves nothing else that is drawn.
+fn used(dice: &mut Dice) -> u64 {
+    if dice.happens(400) { dice.between(1, 5) } else { 0 }
+}
+
+/// Shoots that carry the label of a request, and that nobody made for it. They come early: it takes a while until everybody must
+/// have seen them.
+fn strays(options: &Options, dice: &mut Dice) -> Vec<(u64, Action)> {
+    let count = if dice.happens(400) { dice.between(1, 4) } else { 0 };
+    let names = account_names(options);
+    let one = |number| {
+        let (account, request) = (one(&names, dice)?, format!("r{}", dice.between(1, 6)));
+        let shoot = format!("stray{number}");
+        Some((dice.between(1000, 20_000), Action::Stray { shoot, account, request }))
+    };
+    (1..=count).filter_map(one).collect()
 }
 
 /// What people do until it is calm.

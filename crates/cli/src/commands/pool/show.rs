@@ -11,12 +11,14 @@ use jiff::{SignedDuration, Timestamp};
 /// Every pool in a line; those that somebody waits for, or that are used up, stand out.
 pub(crate) fn pools(pools: &[PoolSummary]) -> String {
     let paint = Paint::for_standard_output();
-    let heading = ["POOL", "TOTAL", "FREE", "CLAIMED", "DIRTY", "QUARANTINED", "WAITING"].map(str::to_owned);
+    let heading = ["POOL", "TOTAL", "FREE", "CLAIMED", "DIRTY", "QUARANTINED", "OCCUPIED", "WAITING"]
+        .map(str::to_owned);
     let row = |pool: &PoolSummary| {
-        let PoolSummary { pool, total, free, claimed, dirty, quarantined, waiting } = pool;
-        let numbers = [*total, *free, *claimed, *dirty, *quarantined].map(|number| number.to_string());
-        let [total, free, claimed, dirty, quarantined] = numbers;
-        [pool.to_string(), total, free, claimed, dirty, quarantined, waiting.to_string()]
+        let PoolSummary { pool, total, free, claimed, dirty, quarantined, occupied, waiting } = pool;
+        let numbers =
+            [*total, *free, *claimed, *dirty, *quarantined, *occupied].map(|number| number.to_string());
+        let [total, free, claimed, dirty, quarantined, occupied] = numbers;
+        [pool.to_string(), total, free, claimed, dirty, quarantined, occupied, waiting.to_string()]
     };
     let rows: Vec<_> = std::iter::once(heading).chain(pools.iter().map(row)).collect();
     let table = output::table(&rows);
@@ -57,7 +59,7 @@ pub(crate) fn accounts(lines: &[AccountLine], now: Timestamp) -> String {
     let mut text = shown.next().map_or_else(String::new, |head| paint.bold(head) + "\n");
     for (shown, line) in shown.zip(lines) {
         text.push_str(&match line.state {
-            "quarantined" => paint.red(shown),
+            "quarantined" | "occupied" => paint.red(shown),
             "dirty" | "draining" => paint.yellow(shown),
             "free" | "shared" => paint.green(shown),
             _ => shown.to_owned(),

@@ -185,7 +185,8 @@ fn shoots_against_the_ledger() {
             empty(sides, &[], Holding::Free);
             sides.shoots.push(shoot(None));
         }),
-        ["shoot-in-empty"]
+        Vec::<&str>::new(),
+        "the account is occupied, and nothing disagrees"
     );
     assert_eq!(
         after(|sides| {

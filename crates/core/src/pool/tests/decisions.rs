@@ -7,7 +7,7 @@ fn pool() -> PoolKey {
 }
 
 fn candidate(name: &str, clusters: u32) -> Candidate {
-    Candidate { account: AccountName::new(name), clusters, quarantined: false }
+    Candidate { account: AccountName::new(name), clusters, quarantined: false, contested: false }
 }
 
 fn names(names: &[&str]) -> Vec<AccountName> {

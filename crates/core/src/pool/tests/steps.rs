@@ -30,7 +30,7 @@ fn row(holding: Holding, assignments: u32) -> Row {
 
 fn step(pairs: &str, row: Option<Row>, shoots: u32) -> Step {
     let shoots = Shoots { all: shoots, ..Shoots::default() };
-    account_step(&View { entry: Some(entry(pairs)), row, shoots, may_quarantine: true })
+    account_step(&View { entry: Some(entry(pairs)), row, shoots, in_twins: 0, may_quarantine: true })
 }
 
 fn is_quarantine(step: &Step) -> bool {
@@ -62,7 +62,8 @@ fn a_claim_goes_on_where_it_stopped() {
         "no selector finds it any more"
     );
     assert_eq!(step("shared=true", claiming(), 0), Step::Lose(t(), Holding::Free));
-    let gone = View { entry: None, row: claiming(), shoots: Shoots::default(), may_quarantine: true };
+    let gone =
+        View { entry: None, row: claiming(), shoots: Shoots::default(), in_twins: 0, may_quarantine: true };
     assert_eq!(account_step(&gone), Step::Lose(t(), Holding::Free));
 }
 
@@ -108,7 +109,7 @@ fn a_dirty_account_is_free_when_both_labels_are_gone_and_nothing_is_in_it() {
 fn an_entry_that_is_gone_is_forgotten_when_nothing_is_in_it() {
     let gone = |row, shoots| {
         let shoots = Shoots { all: shoots, ..Shoots::default() };
-        account_step(&View { entry: None, row, shoots, may_quarantine: true })
+        account_step(&View { entry: None, row, shoots, in_twins: 0, may_quarantine: true })
     };
     assert_eq!(gone(None, 0), Step::Rest);
     assert_eq!(gone(Some(row(Holding::Claimed(t()), 0)), 0), Step::Retire);
@@ -122,6 +123,7 @@ fn refused_credentials_quarantine_and_a_success_lifts() {
         entry: Some(entry(pairs)),
         row: Some(Row { quarantine: quarantine.map(str::to_owned), ..row(Holding::Claimed(t()), 1) }),
         shoots: Shoots { all: refused + succeeded, refused, succeeded },
+        in_twins: 0,
         may_quarantine,
     };
     assert!(is_quarantine(&account_step(&view("tenantName=t", None, 1, 0, true))));
@@ -185,4 +187,17 @@ fn labels_that_strand_an_account_are_explained() {
     assert_eq!(stranded("shared=false euAccess=false"), None);
     let none = Entry::read(&BTreeMap::new(), None, &LabelKeys::default());
     assert!(none.stranded(&BTreeMap::new(), &LabelKeys::default()).unwrap().contains("hyperscalerType"));
+}
+
+#[test]
+fn an_account_is_not_empty_while_requests_are_in_an_entry_with_the_same_credentials() {
+    let with = |row: Row, in_twins| {
+        let (entry, shoots) = (Some(entry("tenantName=t")), Shoots::default());
+        account_step(&View { entry, row: Some(row), shoots, in_twins, may_quarantine: true })
+    };
+    let leaving = || Row { leaving: true, ..row(Holding::Claimed(t()), 0) };
+    assert_eq!(with(leaving(), 0), Step::BeginDrain);
+    assert_eq!(with(leaving(), 1), Step::Rest);
+    assert_eq!(with(row(Holding::Draining(t()), 0), 0), Step::WriteDirty);
+    assert_eq!(with(row(Holding::Draining(t()), 0), 1), Step::Rest);
 }

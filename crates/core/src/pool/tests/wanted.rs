@@ -61,7 +61,8 @@ fn a_status_that_says_so_already_is_not_another_one() {
     assert_eq!(status.phase, Some(SubscriptionPhase::Bound));
     assert_eq!(status.gardener_secret_name.as_deref(), Some("a"));
     let lack = Lack::PoolExhausted { pool: wanted.pool.clone(), spoken_for: 0 };
-    let waiting = Progress::Waiting { wanted, position: 3, lack }.status(None, Some(1), early);
+    let waiting =
+        Progress::Waiting { wanted, position: 3, lack, occupied: None }.status(None, Some(1), early);
     assert_eq!(waiting.queue_position, Some(3));
     assert!(waiting.conditions.iter().all(|condition| condition.message.contains("place 3")));
     let then = bound.status(Some(&waiting), Some(1), late);
