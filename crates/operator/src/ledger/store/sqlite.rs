@@ -3,7 +3,10 @@
 
 mod backup;
 
-use super::{super::{DatabaseState, migrate}, Access, LedgerError, Mode, Row, Value};
+use super::{
+    super::{DatabaseState, migrate},
+    Access, LedgerError, Mode, Row, Value,
+};
 use rusqlite::{Connection, ErrorCode, OpenFlags, StatementStatus, ToSql, ffi, types};
 use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedMutexGuard};
