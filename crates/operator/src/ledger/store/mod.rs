@@ -53,7 +53,9 @@ impl Store {
         }
         match &self.database {
             Database::Sqlite(database) => database.begin(mode, doing).await.map(Session::Sqlite),
-            Database::Postgres(pool) => pool.begin(mode, doing).await.map(Session::Postgres),
+            Database::Postgres(pool) => {
+                pool.begin(mode, doing).await.map(|session| Session::Postgres(Box::new(session)))
+            }
         }
     }
 
@@ -99,7 +101,7 @@ pub(super) enum Mode {
 /// An open transaction. One that is dropped is rolled back.
 pub(super) enum Session {
     Sqlite(sqlite::Session),
-    Postgres(postgres::Session),
+    Postgres(Box<postgres::Session>),
 }
 
 impl Session {
