@@ -118,7 +118,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: cluster::ClusterCommand,
     },
-    /// Compare the ledger with the cluster, and make it anew
+    /// Compare the ledger with the cluster, make it anew, bring it up to date, copy it
     #[command(arg_required_else_help = true)]
     Ledger {
         #[command(subcommand)]

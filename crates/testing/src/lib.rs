@@ -29,7 +29,7 @@ pub use allotment_garden::{
     landscape::{Landscape, Plot, client},
 };
 pub use kubectl::{Kubectl, NoKubectl, Said};
-pub use postgres::{NoPostgres, Postgres};
+pub use postgres::{NoPostgres, Postgres, PostgresPair, PostgresSetup, Replication};
 pub use search::{Search, every_object, in_objects};
 
 use allotment_garden::{

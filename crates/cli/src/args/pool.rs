@@ -111,4 +111,31 @@ pub(crate) enum LedgerCommand {
         #[arg(long, short, value_enum)]
         output: Option<Format>,
     },
+    /// Bring the schema of the ledger up to date, or make a ledger
+    ///
+    /// The operators do the same when they start. By hand it is of use before an upgrade, and where their database user may not
+    /// change tables. Commands that only read never do it.
+    #[command(after_help = "Exit codes: 0 it is up to date, 1 it failed, 2 wrong usage.\n\n\
+        Example:\n  allotment ledger migrate --config config.yaml")]
+    Migrate {
+        /// The operators' configuration file, which says where the ledger is
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        config: PathBuf,
+    },
+    /// Copy a SQLite ledger into a file, also while operators write
+    ///
+    /// A plain copy of the database's file is not enough: the last writes are in another one. The file must not be there yet. For
+    /// PostgreSQL use its own tools.
+    #[command(after_help = "Exit codes: 0 the copy is complete and checked, 1 it failed, 2 wrong usage.\n\n\
+        Examples:\n  \
+        allotment ledger backup ledger-2026-11-16.db --config config.yaml\n  \
+        kubectl exec deploy/allotment -- /allotment ledger backup /var/lib/allotment/backup.db --config /etc/allotment/config.yaml")]
+    Backup {
+        /// The file to make
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// The operators' configuration file, which says where the ledger is
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        config: PathBuf,
+    },
 }

@@ -1,7 +1,7 @@
-//! `allotment ledger`: is it right, and make it anew.
+//! `allotment ledger`: is it right, make it anew, bring it up to date, copy it.
 
 use super::{
-    place::{IfMissing, Opened, open},
+    place::{Access, Opened, ended, ledger_url, open},
     pool::{needs_ledger, show},
     show::counted,
 };
@@ -11,8 +11,9 @@ use crate::{
 };
 use allotment_core::pool::{Ailment, Complaint, Grown, compare};
 use allotment_operator::{
+    ledger::{Ledger, Migrated},
     metrics::Metrics,
-    process,
+    process::{self, StartError},
     runtime::{clock::Clock, lease},
     subscription::{LEASE_NAME, Operator, Parts, Trouble},
 };
@@ -20,7 +21,7 @@ use anyhow::{Context, Result};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use serde_json::json;
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 use tokio::runtime::Runtime;
 
 pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
@@ -28,7 +29,7 @@ pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
         match command {
             LedgerCommand::Verify { place, output } => verify(&place, output).await,
             LedgerCommand::Rebuild { place, yes, force, operator_namespace, output } => {
-                let opened = match open(&place, IfMissing::Create).await {
+                let opened = match open(&place, Access::Write).await {
                     Ok(opened) => opened,
                     Err(code) => return Ok(code),
                 };
@@ -38,12 +39,14 @@ pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
                 }
                 rebuild(opened, output).await
             }
+            LedgerCommand::Migrate { config } => Ok(migrate(&config).await.unwrap_or_else(ended)),
+            LedgerCommand::Backup { file, config } => Ok(backup(&config, &file).await.unwrap_or_else(ended)),
         }
     })
 }
 
 async fn verify(place: &Place, format: Option<Format>) -> Result<ExitCode> {
-    let opened = match open(place, IfMissing::Refuse).await {
+    let opened = match open(place, Access::Read).await {
         Ok(opened) => opened,
         Err(code) => return Ok(code),
     };
@@ -151,6 +154,22 @@ async fn rebuild(opened: Opened, format: Option<Format>) -> Result<ExitCode> {
             for_people(&disagreements, &foreign)
         ))?,
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn migrate(config: &Path) -> Result<ExitCode, StartError> {
+    let Migrated { from, to } = Ledger::migrate(&ledger_url(config)?).await?;
+    output::note(&match from {
+        None => format!("made a ledger, schema version {to}"),
+        Some(from) if from == to => format!("the ledger has schema version {to} already"),
+        Some(from) => format!("the ledger had schema version {from} and has {to} now"),
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn backup(config: &Path, file: &Path) -> Result<ExitCode, StartError> {
+    Ledger::backup(&ledger_url(config)?, file).await?;
+    output::note(&format!("the ledger is in {}, complete and checked", file.display()));
     Ok(ExitCode::SUCCESS)
 }
 

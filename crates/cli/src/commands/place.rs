@@ -4,7 +4,7 @@ use super::{input::WRONG_USAGE, run::refuse};
 use crate::{args::pool::Place, output};
 use allotment_operator::{
     config::{Config, Settled},
-    ledger::{Ledger, Place as LedgerPlace},
+    ledger::{Ledger, LedgerError, Place as LedgerPlace},
     metrics::Metrics,
     process::{self, StartError, clients},
     subscription::{Policy, Settings},
@@ -24,30 +24,41 @@ pub(crate) struct Opened {
     pub(crate) policy: Option<Policy>,
 }
 
-/// Whether a ledger that is not there is made.
+/// What the ledger is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IfMissing {
-    Refuse,
-    Create,
+pub(crate) enum Access {
+    /// Changes nothing: no ledger is made, and none is migrated.
+    Read,
+    Write,
 }
 
 /// Opens it; else says why not, and how to end.
-pub(crate) async fn open(place: &Place, if_missing: IfMissing) -> Result<Opened, ExitCode> {
+pub(crate) async fn open(place: &Place, access: Access) -> Result<Opened, ExitCode> {
     if place.config.is_none() && place.garden_kubeconfig.is_none() && place.kubeconfig.is_none() {
         let hint = "say where the garden is: --config FILE, or --garden-kubeconfig FILE";
         output::complain(&anyhow::anyhow!(hint));
         return Err(ExitCode::from(WRONG_USAGE));
     }
-    connect(place, if_missing).await.map_err(|error| match error {
-        error @ StartError::Read { .. } => {
+    connect(place, access).await.map_err(ended)
+}
+
+/// Says why there is nothing to ask, and how to end.
+pub(crate) fn ended(error: StartError) -> ExitCode {
+    match error {
+        error @ (StartError::Read { .. } | StartError::Ledger(LedgerError::Missing { .. })) => {
             output::complain(&error.into());
             ExitCode::from(WRONG_USAGE)
         }
         error => refuse(error),
-    })
+    }
 }
 
-async fn connect(place: &Place, if_missing: IfMissing) -> Result<Opened, StartError> {
+/// The URL of the ledger that a configuration names.
+pub(crate) fn ledger_url(config: &Path) -> Result<String, StartError> {
+    Ok(process::read(config)?.1.config.ledger.read()?)
+}
+
+async fn connect(place: &Place, access: Access) -> Result<Opened, StartError> {
     let settled = match &place.config {
         Some(path) => process::read(path)?.1,
         None => Settled { config: Config::default(), rules: None },
@@ -68,23 +79,20 @@ async fn connect(place: &Place, if_missing: IfMissing) -> Result<Opened, StartEr
         _ => Some(clients::control_plane(kubeconfig, &metrics).await?),
     };
     let ledger = match &place.config {
-        Some(_) => Some(open_ledger(&config, &garden, if_missing).await?),
+        Some(_) => Some(open_ledger(&config, &garden, access).await?),
         None => None,
     };
     let settings = process::subscription_settings(&config, process::identity());
     Ok(Opened { garden, control_plane, ledger, settings, policy })
 }
 
-async fn open_ledger(config: &Config, garden: &Garden, if_missing: IfMissing) -> Result<Ledger, StartError> {
+async fn open_ledger(config: &Config, garden: &Garden, access: Access) -> Result<Ledger, StartError> {
     let url = config.ledger.read()?;
-    let file = url.strip_prefix("sqlite://").map(Path::new);
-    if let Some(path) = file.filter(|path| if_missing == IfMissing::Refuse && !path.exists()) {
-        // Opening it would make an empty one, which looks like a lost one.
-        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(StartError::Read { path: path.to_owned(), source });
-    }
     let place = LedgerPlace { garden: garden.name.clone(), project: config.gardener.namespace.clone() };
-    Ok(Ledger::open(&url, place).await?)
+    Ok(match access {
+        Access::Read => Ledger::open_to_read(&url, place).await?,
+        Access::Write => Ledger::open(&url, place).await?,
+    })
 }
 
 impl Opened {

@@ -15,11 +15,19 @@ async fn a_lost_ledger_is_noticed_and_made_anew() {
     }
     let held = world.held().await;
     assert!(process.stop().await.success());
+    let before = fs::read(world.ledger_file()).unwrap();
+    for question in
+        [&["ledger", "verify"][..], &["pool", "status"], &["pool", "doctor"], &["pool", "history", "a"]]
+    {
+        world.ask_about(question).await;
+        assert_eq!(fs::read(world.ledger_file()).unwrap(), before, "{question:?} changes nothing");
+    }
     for name in ["", "-wal", "-shm"] {
         // Those beside it are there or not.
         let _ = fs::remove_file(format!("{}{name}", world.ledger_file().display()));
     }
     assert_eq!(world.ask_about(&["ledger", "verify"]).await.code, 2, "there is none, and none is made");
+    assert!(!world.ledger_file().exists());
 
     let process = world.run("two");
     process.get_with("/readyz?verbose", "[!] handing out: this garden was served from ledger").await;

@@ -126,7 +126,7 @@ impl Default for Gardener {
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LedgerAddress {
-    /// `sqlite:///path/of/a/file` or `postgres://user:password@host/database`.
+    /// `sqlite:///path/of/a/file` or `postgres://user:password@host/database`, which must offer TLS.
     pub url: Option<String>,
     /// The path of a file with the URL in it.
     pub url_file: Option<PathBuf>,

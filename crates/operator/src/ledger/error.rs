@@ -18,6 +18,16 @@ pub enum LedgerError {
         /// What the database or the network said.
         because: String,
     },
+    /// The database answers, and cannot do it as it is now. Repeating it is safe.
+    #[error("ledger: cannot {doing}: {because}; {}; it is tried again", state.remedy())]
+    Database {
+        /// Which operation.
+        doing: &'static str,
+        /// In which state the database is.
+        state: DatabaseState,
+        /// What the database said.
+        because: String,
+    },
     /// Others were faster, or hold what is needed. Nothing happened; repeating it is safe.
     #[error("ledger: cannot {doing} now: {because}; it is tried again")]
     Contended {
@@ -38,8 +48,8 @@ pub enum LedgerError {
     },
     /// A newer Allotment has written this ledger.
     #[error(
-        "the ledger has schema version {found}, this binary knows versions up to {known}: a newer Allotment has opened it; \
-         run that version or a later one (there is no way back but a backup)"
+        "the ledger has schema version {found}, this binary knows versions up to {known}: a newer Allotment has migrated it; \
+         run that version or a later one, also for the commands (there is no way back but a backup of before)"
     )]
     Newer {
         /// The database's version.
@@ -47,6 +57,35 @@ pub enum LedgerError {
         /// The newest that this binary knows.
         known: i64,
     },
+    /// An older Allotment has written this ledger, and only opening it to write brings it up to date.
+    #[error(
+        "the ledger has schema version {found}, this binary needs version {known}: run `allotment ledger migrate`, or (re)start \
+         the operators of this version, which migrate it; nothing else does"
+    )]
+    Older {
+        /// The database's version.
+        found: i64,
+        /// The one that this binary needs.
+        known: i64,
+    },
+    /// There is no ledger, and it was opened only to be read.
+    #[error(
+        "there is no ledger in {place}, and reading makes none: check `ledger` in the configuration; if the ledger is new, \
+         run `allotment ledger migrate`, or start the operators, which make it"
+    )]
+    Missing {
+        /// The file, or the database.
+        place: String,
+    },
+    /// The ledger was opened only to be read.
+    #[error("ledger: cannot {doing}: it was opened only to be read; this is a fault of Allotment")]
+    OpenedToRead {
+        /// Which operation.
+        doing: &'static str,
+    },
+    /// There is no copy.
+    #[error("cannot back up the ledger: {0}")]
+    Backup(String),
     /// The account has changed since it was looked at. Look again.
     #[error("ledger: account {account} has changed since it was looked at; it is looked at again")]
     Changed {
@@ -95,9 +134,14 @@ impl LedgerError {
         match self {
             Self::Address(_) => "address",
             Self::Unavailable { .. } => "unavailable",
+            Self::Database { state, .. } => state.as_str(),
             Self::Contended { .. } => "contended",
             Self::Stale { .. } => "stale",
             Self::Newer { .. } => "newer",
+            Self::Older { .. } => "older",
+            Self::Missing { .. } => "missing",
+            Self::OpenedToRead { .. } => "opened-to-read",
+            Self::Backup(_) => "backup",
             Self::Changed { .. } => "changed",
             Self::Occupied { .. } => "occupied",
             Self::Refused { .. } => "refused",
@@ -107,6 +151,65 @@ impl LedgerError {
 
     /// Whether the same operation may succeed when it is repeated as it is.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable { .. } | Self::Contended { .. })
+        matches!(self, Self::Unavailable { .. } | Self::Database { .. } | Self::Contended { .. })
+    }
+}
+
+/// A state in which a database answers, and does not do what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DatabaseState {
+    /// It takes no writes: a standby, or an administrator wants it so.
+    ReadOnly,
+    /// It starts, recovers or stops.
+    Starting,
+    /// It knows no such user or database, or does not believe the password.
+    LoginRefused,
+    /// There is no TLS with it, or its certificate is not one to trust.
+    TlsRefused,
+    /// It wants the password where others can read it.
+    ClearPassword,
+    /// Its disk is full.
+    DiskFull,
+    /// The user lacks a right.
+    RightsMissing,
+}
+
+impl DatabaseState {
+    /// One word for metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::Starting => "starting",
+            Self::LoginRefused => "login-refused",
+            Self::TlsRefused => "tls-refused",
+            Self::ClearPassword => "clear-password",
+            Self::DiskFull => "disk-full",
+            Self::RightsMissing => "rights-missing",
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::ReadOnly => {
+                "promote this server, or connect to the one that takes writes (a URL may name several: host1,host2), or set \
+                 default_transaction_read_only to off"
+            }
+            Self::Starting => "wait until the server has started or recovered; its log says how far it is",
+            Self::LoginRefused => {
+                "check user, password and database in the URL, and pg_hba.conf and the roles on the server"
+            }
+            Self::TlsRefused => {
+                "name the file with the certificate authority of the server in the URL (sslrootcert=<file>), connect by a name \
+                 that is in its certificate, and see that the server has TLS on (docs/postgresql.md)"
+            }
+            Self::ClearPassword => {
+                "turn TLS on and take sslmode=disable out of the URL, or let the server ask with scram-sha-256"
+            }
+            Self::DiskFull => "make room on the database's disk; until then nothing can be written down",
+            Self::RightsMissing => {
+                "grant the user the rights in docs/postgresql.md; only `allotment ledger migrate` needs the right to change tables"
+            }
+        }
     }
 }

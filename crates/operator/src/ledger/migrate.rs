@@ -1,5 +1,5 @@
-//! The schema, as numbered steps that are never changed once released: forward only, part of the binary, applied when the
-//! ledger is opened, by one process at a time.
+//! The schema, as numbered steps that are never changed once released: forward only, part of the binary, applied when a ledger
+//! is opened to be written, by one process at a time. Whoever only reads compares the version.
 
 use super::{
     LedgerError,
@@ -19,24 +19,27 @@ const DOING: &str = "open the ledger";
 const LEDGER: &str = "CREATE TABLE ledger (\
      one BIGINT PRIMARY KEY CHECK (one = 1), id {text} NOT NULL, version BIGINT NOT NULL)";
 
-/// Brings the schema up to date. A new ledger gets this identity.
-pub(super) async fn migrate(store: &Store, identity: &str) -> Result<(), LedgerError> {
-    apply(store, identity, STEPS).await
+/// A schema before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// Its version before; none where there was no ledger.
+    pub from: Option<i64>,
+    /// Its version now.
+    pub to: i64,
 }
 
-async fn apply(store: &Store, identity: &str, steps: &[&str]) -> Result<(), LedgerError> {
-    let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
+/// Brings the schema up to date. A new ledger gets this identity.
+pub(super) async fn migrate(store: &Store, identity: &str) -> Result<Migrated, LedgerError> {
+    let to = known();
     // Most of the time there is nothing to do, and then nothing is locked.
-    let mut session = store.begin(Mode::Read, DOING).await?;
-    let version = version(&mut session).await;
-    session.rollback().await;
-    if is_current(version?, known)? {
-        return Ok(());
+    let from = found(store).await?;
+    if is_current(from, to)? {
+        return Ok(Migrated { from, to });
     }
 
     let mut session = store.begin(Mode::Migrate, DOING).await?;
-    match climb(&mut session, identity, steps, known).await {
-        Ok(()) => session.commit().await,
+    match climb(&mut session, identity, STEPS, to).await {
+        Ok(from) => session.commit().await.map(|()| Migrated { from, to }),
         Err(error) => {
             session.rollback().await;
             Err(error)
@@ -44,12 +47,47 @@ async fn apply(store: &Store, identity: &str, steps: &[&str]) -> Result<(), Ledg
     }
 }
 
-/// Everything between beginning and commit: if a step fails, none has happened.
-async fn climb(session: &mut Session, identity: &str, steps: &[&str], known: i64) -> Result<(), LedgerError> {
+/// Refuses a ledger that is not there, or that this binary cannot read.
+pub(super) async fn require_current(store: &Store) -> Result<(), LedgerError> {
+    match found(store).await? {
+        None => Err(LedgerError::Missing { place: store.place() }),
+        version => require(version),
+    }
+}
+
+/// Refuses another version of the schema than this binary's. It may have changed while the ledger is open: a newer Allotment has
+/// started beside this one, or the database was put back.
+pub(super) fn require(version: Option<i64>) -> Result<(), LedgerError> {
+    let known = known();
+    if is_current(version, known)? {
+        return Ok(());
+    }
+    Err(LedgerError::Older { found: version.unwrap_or(0), known })
+}
+
+/// The version that this binary writes.
+fn known() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
+
+async fn found(store: &Store) -> Result<Option<i64>, LedgerError> {
+    let mut session = store.begin(Mode::Read, DOING).await?;
+    let version = version(&mut session).await;
+    session.rollback().await;
+    version
+}
+
+/// Everything between beginning and commit: if a step fails, none has happened. Returns the version before.
+async fn climb(
+    session: &mut Session,
+    identity: &str,
+    steps: &[&str],
+    known: i64,
+) -> Result<Option<i64>, LedgerError> {
     // Somebody else may have been here between the two transactions.
     let version = version(session).await?;
     if is_current(version, known)? {
-        return Ok(());
+        return Ok(version);
     }
     if version.is_none() {
         session.script(&in_words_of(session, LEDGER)).await?;
@@ -62,7 +100,7 @@ async fn climb(session: &mut Session, identity: &str, steps: &[&str], known: i64
         tracing::info!(version = index + 1, "the schema of the ledger has a new version");
     }
     session.query("UPDATE ledger SET version = $1", &[Value::from(known)]).await?;
-    Ok(())
+    Ok(version)
 }
 
 async fn version(session: &mut Session) -> Result<Option<i64>, LedgerError> {

@@ -43,6 +43,7 @@
 mod accounts;
 mod assignments;
 mod claim;
+mod durability;
 mod effort;
 mod error;
 mod heal;
@@ -50,6 +51,7 @@ mod history;
 mod lead;
 mod learn;
 mod migrate;
+mod open;
 #[cfg(feature = "planted")]
 mod planted;
 mod queue;
@@ -61,10 +63,12 @@ mod weather;
 
 pub use accounts::Account;
 pub use assignments::Assignment;
+pub use durability::Durability;
 pub use effort::Effort;
-pub use error::LedgerError;
+pub use error::{DatabaseState, LedgerError};
 pub use history::{About, Entry, Event};
 pub use learn::Learned;
+pub use migrate::Migrated;
 pub use release::{Left, Released};
 pub use reserve::{Ask, Observed, Reserved, Who};
 pub use weather::{Fate, Wait, Weather};
@@ -165,35 +169,8 @@ macro_rules! in_transaction {
     }};
 }
 
-/// Opening and leading.
+/// Leading. How a ledger is opened is in `open`.
 impl Ledger {
-    /// Opens `sqlite:///path/of/a/file`, `sqlite::memory:` or `postgres://…`, and brings its schema up to date.
-    ///
-    /// PostgreSQL's server certificate is always checked, against the certificate authorities in the file of the URL's
-    /// `sslrootcert` if it has one, else against the system's; `sslmode=disable` does without TLS.
-    pub async fn open(url: &str, place: Place) -> Result<Self, LedgerError> {
-        let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| LedgerError::Unavailable {
-            doing: "open the ledger",
-            because: format!("there are no random numbers: {error}"),
-        })?;
-        Self::open_as(url, place, &uuid(random)).await
-    }
-
-    /// The same, with an identity for the database if it is new: the simulation wants the same one every time.
-    pub async fn open_as(url: &str, place: Place, uuid: &str) -> Result<Self, LedgerError> {
-        let store = Store::at(url)?;
-        migrate::migrate(&store, uuid).await?;
-        Ok(Self {
-            store,
-            place: Arc::new(place),
-            weather: None,
-            meter: effort::Meter::default(),
-            #[cfg(feature = "planted")]
-            planted: None,
-        })
-    }
-
     /// The same ledger with faults.
     #[must_use]
     pub fn with_weather(mut self, weather: Arc<dyn Weather>) -> Self {
@@ -477,12 +454,4 @@ impl Ledger {
     pub async fn history(&self, about: About<'_>, limit: u32) -> Result<Vec<Entry>, LedgerError> {
         in_transaction!(read self, "read the history", |transaction| history::read(transaction, about, limit))
     }
-}
-
-/// A random UUID (RFC 9562, version 4).
-fn uuid(mut random: [u8; 16]) -> String {
-    random[6] = random[6] & 0x0f | 0x40;
-    random[8] = random[8] & 0x3f | 0x80;
-    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }

@@ -73,6 +73,11 @@ pub struct Bench {
 }
 
 impl Bench {
+    /// A database that somebody else has made.
+    pub fn at(url: String) -> Self {
+        Self { url, _folder: None }
+    }
+
     /// Opens it. In memory, each time is another one.
     pub async fn open(&self) -> Ledger {
         Ledger::open(&self.url, place()).await.unwrap()

@@ -8,7 +8,11 @@ mod counting;
 mod crash;
 mod deeds;
 mod draw;
+mod failover;
+mod pooler;
+mod reading;
 mod schema;
+mod states;
 mod tls;
 mod together;
 mod turns;
@@ -86,6 +90,7 @@ fn cases() -> Vec<Case> {
         opening_at_once_makes_one_ledger,
         version_1_is_what_it_was,
         a_newer_schema_is_refused,
+        a_schema_that_changes_under_a_running_operator_stops_its_writes,
     ]);
     cases.extend(cases![schema on &[Kind::Memory]; bad_addresses_say_what_to_do_and_no_secret]);
     cases.extend(cases![together on &[Kind::File, Kind::Postgres];
@@ -99,8 +104,43 @@ fn cases() -> Vec<Case> {
         pairs_while_claimed,
         pairs_while_empty,
     ]);
-    cases.extend(cases![tls on &[Kind::Postgres]; certificates_are_checked]);
+    cases.extend(cases![reading on &[Kind::File, Kind::Postgres];
+        reading_makes_no_ledger,
+        reading_does_not_migrate,
+        reading_beside_a_writer,
+    ]);
+    cases.extend(cases![reading on &[Kind::File]; a_ledger_in_use_is_copied]);
+    cases.extend(on_postgres());
     cases.extend(cases![twin on &[Kind::Memory]; agrees_with_the_ledger]);
+    cases
+}
+
+/// Cases that start servers of their own, most of them.
+fn on_postgres() -> Vec<Case> {
+    let mut cases = cases![tls on &[Kind::Postgres];
+        certificates_are_checked,
+        clients_show_certificates,
+        passwords_come_from_files_and_are_bound_to_the_channel,
+        without_tls_nothing_secret_is_sent,
+        a_server_without_tls_is_refused,
+        a_changed_password_is_read_again,
+    ];
+    cases.extend(cases![pooler on &[Kind::Postgres];
+        every_operation_works_through_a_pooler,
+        errors_and_cut_connections_leave_nothing_behind,
+    ]);
+    cases.extend(cases![states on &[Kind::Postgres];
+        a_standby_is_no_dead_server,
+        read_only_starting_and_gone_are_told_apart,
+        a_full_disk_is_said,
+        the_documented_rights_are_enough,
+        commits_wait_for_the_disk_whatever_the_server_says,
+    ]);
+    cases.extend(cases![failover on &[Kind::Postgres];
+        nothing_acknowledged_is_lost_by_a_synchronous_pair,
+        an_asynchronous_pair_loses_commits_and_goes_on,
+    ]);
+    cases.extend(cases![reading on &[Kind::Postgres]; postgres_is_copied_by_its_own_tools]);
     cases
 }
 

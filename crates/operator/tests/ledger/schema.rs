@@ -6,7 +6,7 @@ use allotment_operator::ledger::{About, Ledger, LedgerError};
 use tokio_postgres::NoTls;
 
 /// Runs SQL on the database, without us.
-async fn by_hand(bench: &Bench, sql: &str) {
+pub async fn by_hand(bench: &Bench, sql: &str) {
     if let Some(path) = bench.url.strip_prefix("sqlite://") {
         let sql = sql.replace("{text}", "TEXT").replace("{id}", "INTEGER PRIMARY KEY AUTOINCREMENT");
         rusqlite::Connection::open(path).unwrap().execute_batch(&sql).unwrap();
@@ -76,6 +76,19 @@ pub async fn a_newer_schema_is_refused(bench: Bench) {
     assert!(error.to_string().contains("run that version or a later one"), "{error}");
 }
 
+/// A newer operator starts beside a running one and migrates: the older one must not write by its own idea of the schema.
+pub async fn a_schema_that_changes_under_a_running_operator_stops_its_writes(bench: Bench) {
+    let (ledger, epoch) = bench.lead().await;
+    let current = ledger.identity().await.unwrap();
+    by_hand(&bench, "UPDATE ledger SET version = 4711").await;
+    let error = want("r", "t", &[account("a-1")]).ask(&ledger, epoch).await.unwrap_err();
+    assert!(matches!(error, LedgerError::Newer { found: 4711, .. }), "{error}");
+    by_hand(&bench, "UPDATE ledger SET version = 1").await;
+    let error = ledger.lead("me", now()).await.unwrap_err();
+    assert!(matches!(error, LedgerError::Older { found: 1, .. }), "{error}");
+    assert_eq!(ledger.identity().await.unwrap(), current);
+}
+
 pub async fn bad_addresses_say_what_to_do_and_no_secret(_: Bench) {
     for (url, category, expected) in [
         ("", "address", "must begin with sqlite:///"),
@@ -84,7 +97,21 @@ pub async fn bad_addresses_say_what_to_do_and_no_secret(_: Bench) {
         ("sqlite:ledger.db", "address", "sqlite:///var/lib/allotment/ledger.db"),
         ("sqlite:///no/such/folder/ledger.db", "unavailable", "/no/such/folder/ledger.db"),
         ("postgres://u:s3cret@host:port/db", "address", "write special characters"),
-        ("postgres://u:s3cret@host/db?sslmode=maybe", "address", "sslmode=require"),
+        ("postgres://u:s3cret@host/db?sslmode=maybe", "address", "sslmode must be verify-full"),
+        ("postgres://u:s3?cret@host/db", "address", "write special characters"),
+        ("postgres://u:x@host/db?s3cret", "address", "write special characters"),
+        ("postgres:///db", "address", "names no host"),
+        ("postgres://u:s3cret@host/db?options=-csearch_path%3Dx", "address", "ALTER ROLE"),
+        ("postgres://u@host/db?passfile=/root/.pgpass", "address", "use passwordfile=<file>"),
+        (
+            "postgres://u@host/db?sslcrl=/x",
+            "address",
+            "parameter sslcrl is not known; known are application_name",
+        ),
+        ("postgres://u@host/db?sslmode=require&sslmode=disable", "address", "sslmode is there twice"),
+        ("postgres://u@host/db?channel_binding=maybe", "address", "channel_binding must be"),
+        ("postgres://u@host/db?target_session_attrs=standby", "address", "target_session_attrs must be"),
+        ("postgres://u@host/db?connect_timeout=soon", "address", "a number of seconds"),
         ("postgres://u:s3cret@host/db?sslrootcert=/no/such/ca.pem", "address", "/no/such/ca.pem"),
         ("postgres://u:s3cret@127.0.0.1:1/db", "unavailable", "refused"),
         ("postgresql://u:s3cret@127.0.0.1:1/db?sslmode=verify-full", "unavailable", "refused"),

@@ -4,7 +4,7 @@ pub(crate) mod show;
 
 use super::{
     input::WRONG_USAGE,
-    place::{IfMissing, Opened, open},
+    place::{Access, Opened, open},
 };
 use crate::{
     args::pool::{Place, PoolCommand},
@@ -33,7 +33,7 @@ pub(crate) fn run(command: PoolCommand) -> Result<ExitCode> {
 }
 
 async fn status(place: &Place, accounts: bool, format: Option<Format>) -> Result<ExitCode> {
-    let opened = match open(place, IfMissing::Refuse).await {
+    let opened = match open(place, Access::Read).await {
         Ok(opened) => opened,
         Err(code) => return Ok(code),
     };
@@ -60,7 +60,7 @@ async fn status(place: &Place, accounts: bool, format: Option<Format>) -> Result
 }
 
 async fn doctor(place: &Place, format: Option<Format>) -> Result<ExitCode> {
-    let opened = match open(place, IfMissing::Refuse).await {
+    let opened = match open(place, Access::Read).await {
         Ok(opened) => opened,
         Err(code) => return Ok(code),
     };
@@ -83,7 +83,7 @@ async fn history(
     limit: u32,
     format: Option<Format>,
 ) -> Result<ExitCode> {
-    let opened = match open(place, IfMissing::Refuse).await {
+    let opened = match open(place, Access::Read).await {
         Ok(opened) => opened,
         Err(code) => return Ok(code),
     };

@@ -1,38 +1,88 @@
 //! The one seam between the ledger and its databases: the same SQL texts, with `$1` parameters, run on both.
 
+mod address;
+mod connect;
+mod failure;
 mod postgres;
 mod sqlite;
 mod tls;
 
-use super::LedgerError;
+use super::{Durability, LedgerError};
 use jiff::Timestamp;
+use std::path::Path;
 
-/// A database.
+/// A database, and what may be done with it.
 #[derive(Clone)]
-pub(super) enum Store {
+pub(super) struct Store {
+    database: Database,
+    access: Access,
+}
+
+#[derive(Clone)]
+enum Database {
     Sqlite(sqlite::Database),
     Postgres(postgres::Pool),
 }
 
+/// What a ledger is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Makes no file, and changes nothing.
+    Read,
+    Write,
+}
+
 impl Store {
-    pub(super) fn at(url: &str) -> Result<Self, LedgerError> {
+    pub(super) fn at(url: &str, access: Access) -> Result<Self, LedgerError> {
         let url = url.trim();
-        if let Some(path) = url.strip_prefix("sqlite:") {
-            return sqlite::Database::open(path).map(Self::Sqlite);
-        }
-        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return postgres::Pool::at(url).map(Self::Postgres);
-        }
-        Err(LedgerError::Address(
-            "it must begin with sqlite:/// (and the path of a file) or with postgres://".to_owned(),
-        ))
+        let database = if let Some(path) = url.strip_prefix("sqlite:") {
+            Database::Sqlite(sqlite::Database::open(path, access)?)
+        } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            Database::Postgres(postgres::Pool::at(url)?)
+        } else {
+            let because = "it must begin with sqlite:/// (and the path of a file) or with postgres://";
+            return Err(LedgerError::Address(because.to_owned()));
+        };
+        Ok(Self { database, access })
     }
 
     /// Begins a transaction.
     pub(super) async fn begin(&self, mode: Mode, doing: &'static str) -> Result<Session, LedgerError> {
-        match self {
-            Self::Sqlite(database) => database.begin(mode, doing).await.map(Session::Sqlite),
-            Self::Postgres(pool) => pool.begin(mode, doing).await.map(Session::Postgres),
+        if self.access == Access::Read && mode != Mode::Read {
+            return Err(LedgerError::OpenedToRead { doing });
+        }
+        match &self.database {
+            Database::Sqlite(database) => database.begin(mode, doing).await.map(Session::Sqlite),
+            Database::Postgres(pool) => {
+                pool.begin(mode, doing).await.map(|session| Session::Postgres(Box::new(session)))
+            }
+        }
+    }
+
+    /// What a commit survives; SQLite's always reach the disk.
+    pub(super) async fn durability(&self, doing: &'static str) -> Result<Option<Durability>, LedgerError> {
+        match &self.database {
+            Database::Sqlite(_) => Ok(None),
+            Database::Postgres(pool) => pool.durability(doing).await.map(Some),
+        }
+    }
+
+    /// What people call it, without a password.
+    pub(super) fn place(&self) -> String {
+        match &self.database {
+            Database::Sqlite(database) => database.place(),
+            Database::Postgres(_) => "the PostgreSQL database of the URL".to_owned(),
+        }
+    }
+
+    /// Copies everything into a new file, while others write.
+    pub(super) async fn backup(&self, file: &Path, doing: &'static str) -> Result<(), LedgerError> {
+        match &self.database {
+            Database::Sqlite(database) => database.backup(file, doing).await,
+            Database::Postgres(_) => Err(LedgerError::Backup(
+                "PostgreSQL makes its own backups: use pg_dump, or base backups with archived WAL (docs/postgresql.md)"
+                    .to_owned(),
+            )),
         }
     }
 }
@@ -51,7 +101,7 @@ pub(super) enum Mode {
 /// An open transaction. One that is dropped is rolled back.
 pub(super) enum Session {
     Sqlite(sqlite::Session),
-    Postgres(postgres::Session),
+    Postgres(Box<postgres::Session>),
 }
 
 impl Session {

@@ -1,279 +1,222 @@
 //! PostgreSQL: a small pool of connections. One that had a fault, or whose transaction was dropped, is thrown away, and the
 //! server rolls back.
+//!
+//! A pooler in transaction mode may stand before the server: the next transaction of a connection is another one of the server.
+//! So nothing is prepared by name, and everything that is set holds for one transaction.
 
-use super::{LedgerError, Mode, Row, Value, tls::Tls};
-use std::{
-    collections::BTreeMap,
-    error::Error as _,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+use super::{
+    super::{DatabaseState, Durability, migrate},
+    LedgerError, Mode, Row, Value,
+    address::{Address, Encryption},
+    connect::Connector,
+    failure, tls,
 };
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
-};
+use deadpool_postgres::{Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
+use std::time::Duration;
+use tokio::time::timeout;
 use tokio_postgres::{
-    Client, Config, Error, Statement,
-    config::{Host, SslMode},
-    error::SqlState,
+    Error, SimpleQueryMessage, SimpleQueryRow,
     types::{FromSql, IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
 };
 
 /// A leader's transactions take milliseconds; a few at once are enough, and a server has about 100 for everybody.
 const CONNECTIONS: usize = 8;
 
-/// Until a server that does not answer counts as gone.
-const CONNECT: Duration = Duration::from_secs(10);
-
 /// The longest answer to a statement. Above what the server allows itself (below), so that it is the one to say why.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// A replica that hangs or is cut off must not keep its locks for long, and nobody waits for them for long. The commit must
-/// be on the disk when it returns, whatever the server's default.
-const SETTINGS: &str = "SET lock_timeout = '10s'; SET statement_timeout = '20s'; \
-     SET idle_in_transaction_session_timeout = '30s'; SET synchronous_commit = on";
+/// The same for the statements of a migration, which may rewrite the whole history.
+const MIGRATION_ANSWER: Duration = Duration::from_secs(660);
 
-/// Any number; the one who migrates holds it.
+/// Sees one state of everything.
+const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
+     SET LOCAL statement_timeout = '20s'; SET LOCAL idle_in_transaction_session_timeout = '30s'";
+
+/// A replica that hangs or is cut off must not keep its locks for long, and nobody waits for them for long. `READ WRITE` is not
+/// asked for: it would overrule an administrator's `default_transaction_read_only`.
+const WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '10s'; \
+     SET LOCAL statement_timeout = '20s'; SET LOCAL idle_in_transaction_session_timeout = '30s'";
+
+/// A migration may take its time, and is alone: the number is any, and the one who migrates holds it.
+const MIGRATE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '60s'; \
+     SET LOCAL statement_timeout = '600s'; SET LOCAL idle_in_transaction_session_timeout = '30s'";
+
 const MIGRATING: &str = "SELECT pg_advisory_xact_lock(4711002)";
+
+/// Says whether the server takes writes, and raises what a commit waits for to the disks of this server and of its synchronous
+/// standbys. A higher setting stays.
+const WRITABLE: &str = "SELECT pg_catalog.pg_is_in_recovery(), current_setting('transaction_read_only'), \
+     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') \
+     THEN set_config('synchronous_commit', 'on', true) END";
+
+/// The version of the schema, to be added where there is one.
+const VERSION: &str = ", (SELECT version FROM ledger)";
+
+const DURABILITY: &str = "SELECT pg_catalog.pg_is_in_recovery(), current_setting('synchronous_commit'), \
+     current_setting('synchronous_standby_names'), current_setting('fsync')";
 
 /// Connections to one database.
 #[derive(Clone)]
-pub(in crate::ledger) struct Pool {
-    shared: Arc<Shared>,
-    permits: Arc<Semaphore>,
-}
-
-struct Shared {
-    config: Config,
-    tls: Tls,
-    idle: Mutex<Vec<Connected>>,
-}
-
-struct Connected {
-    client: Client,
-    statements: BTreeMap<&'static str, Statement>,
-}
+pub(in crate::ledger) struct Pool(deadpool_postgres::Pool);
 
 impl Pool {
     pub(super) fn at(url: &str) -> Result<Self, LedgerError> {
-        let (url, root) = without_file(url)?;
-        // What the parser complains about could be a piece of the password.
-        let mut config: Config = url.parse().map_err(|_| {
-            LedgerError::Address(
-                "expected postgres://user:password@host:port/database?sslmode=require; write special characters of the \
-                 password as %XX"
-                    .to_owned(),
-            )
-        })?;
-        config.application_name("allotment");
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT);
+        let address = Address::parse(url)?;
+        if let Encryption::Tls(files) = &address.encryption {
+            tls::config(files).map_err(|error| LedgerError::Address(error.to_string()))?;
         }
-        // There is nothing to encrypt on the way to a socket of this machine, and no name to check.
-        if config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_))) {
-            config.ssl_mode(SslMode::Disable);
-        }
-        let tls = Tls::trusting(root.as_deref())?;
-        let shared = Shared { config, tls, idle: Mutex::default() };
-        Ok(Self { shared: Arc::new(shared), permits: Arc::new(Semaphore::new(CONNECTIONS)) })
+        // `BEGIN` shows whether an idle connection lives; the pool need not ask for that alone.
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_connect(address.config.clone(), Connector(address), recycling);
+        let builder = deadpool_postgres::Pool::builder(manager).max_size(CONNECTIONS);
+        let pool = builder.runtime(Runtime::Tokio1).create_timeout(Some(ANSWER)).build();
+        pool.map(Self).map_err(|error| LedgerError::Address(error.to_string()))
     }
 
     pub(super) async fn begin(&self, mode: Mode, doing: &'static str) -> Result<Session, LedgerError> {
-        let permit = self.permits.clone().acquire_owned().await;
-        let permit = permit.map_err(|error| unavailable(doing, error.to_string()))?;
-        let begin = match mode {
-            Mode::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Mode::Write | Mode::Migrate => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-        };
-        let mut session = self.connected(begin, permit, doing).await?;
-        if mode == Mode::Migrate {
-            session.script(MIGRATING).await?;
-        }
-        Ok(session)
-    }
-
-    async fn connected(
-        &self,
-        begin: &str,
-        permit: OwnedSemaphorePermit,
-        doing: &'static str,
-    ) -> Result<Session, LedgerError> {
-        let session = |connected| Session { connected, shared: self.shared.clone(), doing, _permit: permit };
-        // An idle connection may have died since: the server was restarted.
-        while let Some(connected) = self.shared.take_idle() {
-            if timeout(ANSWER, connected.client.batch_execute(begin)).await.is_ok_and(|begun| begun.is_ok()) {
-                return Ok(session(connected));
+        let answer = if mode == Mode::Migrate { MIGRATION_ANSWER } else { ANSWER };
+        loop {
+            let client = self.0.get().await.map_err(|error| failure::of_pool(doing, &error))?;
+            let was_idle = Object::metrics(&client).recycled.is_some();
+            let mut session = Session { client: Some(client), doing, answer, has_failed: false };
+            match session.begin(mode).await {
+                Ok(()) => return Ok(session),
+                Err(error @ (LedgerError::Newer { .. } | LedgerError::Older { .. })) => return Err(error),
+                // It may have died since: the server was restarted, or another one leads now.
+                Err(_) if was_idle => (),
+                Err(error) => return Err(error),
             }
         }
-        let mut fresh = session(self.shared.connect(doing).await?);
-        fresh.script(begin).await?;
-        Ok(fresh)
-    }
-}
-
-impl Shared {
-    fn take_idle(&self) -> Option<Connected> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    fn give_back(&self, connected: Connected) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connected);
-    }
-
-    async fn connect(&self, doing: &'static str) -> Result<Connected, LedgerError> {
-        let late = |_| unavailable(doing, "PostgreSQL does not answer".to_owned());
-        let connecting = async {
-            let (client, connection) = self.config.connect(self.tls.clone()).await?;
-            // Ends when the client is dropped; what goes wrong is told to the client too.
-            tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::debug!(%error, "a connection to PostgreSQL ended");
-                }
-            });
-            client.batch_execute(SETTINGS).await?;
-            Ok::<_, Error>(client)
-        };
-        let client = timeout(ANSWER, connecting).await.map_err(late)?.map_err(|error| {
-            let hint = if self.config.get_ssl_mode() != SslMode::Disable && error.to_string().contains("TLS") {
-                "; give its certificate authority with sslrootcert=<file>, or connect without TLS with sslmode=disable"
-            } else {
-                ""
-            };
-            unavailable(doing, format!("{}{hint}", words(&error)))
-        })?;
-        Ok(Connected { client, statements: BTreeMap::new() })
+    pub(super) async fn durability(&self, doing: &'static str) -> Result<Durability, LedgerError> {
+        let mut session = self.begin(Mode::Read, doing).await?;
+        let row = session.row(DURABILITY).await?;
+        session.rollback().await;
+        let text = |column| row.get(column).unwrap_or_default().to_owned();
+        Ok(Durability {
+            is_standby: row.get(0) == Some("t"),
+            synchronous_commit: text(1),
+            synchronous_standby_names: text(2),
+            fsync: row.get(3) != Some("off"),
+        })
     }
 }
 
 /// An open transaction.
 pub(in crate::ledger) struct Session {
-    connected: Connected,
-    shared: Arc<Shared>,
+    /// Gone when the transaction is over, and the pool has it again.
+    client: Option<Object>,
     doing: &'static str,
-    _permit: OwnedSemaphorePermit,
+    answer: Duration,
+    has_failed: bool,
 }
 
 impl Session {
+    async fn begin(&mut self, mode: Mode) -> Result<(), LedgerError> {
+        let (begin, version) = match mode {
+            Mode::Read => return self.script(READ).await,
+            Mode::Write => (WRITE, VERSION),
+            Mode::Migrate => (MIGRATE, ""),
+        };
+        let row = self.row(&format!("{begin}; {WRITABLE}{version}")).await?;
+        let because = match (row.get(0), row.get(1)) {
+            (Some("t"), _) => "the server is a standby: it is in recovery",
+            (_, Some("on")) => "default_transaction_read_only is on for this user, database or server",
+            _ if mode == Mode::Migrate => return self.script(MIGRATING).await,
+            _ => return migrate::require(row.try_get(3).ok().flatten().and_then(|text| text.parse().ok())),
+        };
+        let (doing, state) = (self.doing, DatabaseState::ReadOnly);
+        Err(LedgerError::Database { doing, state, because: format!("PostgreSQL takes no writes: {because}") })
+    }
+
     pub(super) async fn query(
         &mut self,
         sql: &'static str,
         parameters: &[Value],
     ) -> Result<Vec<Row>, LedgerError> {
         let doing = self.doing;
-        let Connected { client, statements } = &mut self.connected;
-        let running = async {
-            let statement = match statements.get(sql) {
-                Some(statement) => statement.clone(),
-                None => {
-                    let statement = client.prepare(sql).await?;
-                    statements.insert(sql, statement.clone());
-                    statement
-                }
-            };
-            let parameters: Vec<&(dyn ToSql + Sync)> =
-                parameters.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-            client.query(&statement, &parameters).await
-        };
-        let found = answered(doing, running).await?;
+        let found = self
+            .answered(async |client| {
+                let parameters: Vec<(&(dyn ToSql + Sync), Type)> =
+                    parameters.iter().map(|value| (value as &(dyn ToSql + Sync), value.type_())).collect();
+                client.query_typed(sql, &parameters).await
+            })
+            .await?;
         found
             .iter()
             .map(|row| {
                 let values = (0..row.len()).map(|column| row.try_get(column)).collect::<Result<_, _>>();
-                Ok(Row { values: values.map_err(|error| said(doing, &error))?, doing })
+                Ok(Row { values: values.map_err(|error| failure::of_statement(doing, &error))?, doing })
             })
             .collect()
     }
 
     pub(super) async fn script(&mut self, sql: &str) -> Result<(), LedgerError> {
-        answered(self.doing, self.connected.client.batch_execute(sql)).await
+        self.answered(async |client| client.batch_execute(sql).await).await
+    }
+
+    /// Runs statements of which the last returns one row.
+    async fn row(&mut self, sql: &str) -> Result<SimpleQueryRow, LedgerError> {
+        let messages = self.answered(async |client| client.simple_query(sql).await).await?;
+        let row = messages.into_iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        let because = "PostgreSQL answered with no row".to_owned();
+        row.ok_or(LedgerError::Broken { doing: self.doing, because })
+    }
+
+    async fn answered<T>(
+        &mut self,
+        ask: impl AsyncFnOnce(&Object) -> Result<T, Error>,
+    ) -> Result<T, LedgerError> {
+        let doing = self.doing;
+        let Some(client) = &self.client else { return Err(failure::silent(doing)) };
+        let answer = match timeout(self.answer, ask(client)).await {
+            Ok(answer) => answer.map_err(|error| failure::of_statement(doing, &error)),
+            Err(_) => Err(failure::silent(doing)),
+        };
+        self.has_failed |= answer.is_err();
+        answer
     }
 
     pub(super) async fn commit(mut self) -> Result<(), LedgerError> {
+        // The server would roll back, and call that a success.
+        if self.has_failed {
+            let because = "a statement of the transaction failed".to_owned();
+            return Err(LedgerError::Broken { doing: self.doing, because });
+        }
         self.script("COMMIT").await?;
-        self.shared.give_back(self.connected);
+        self.client = None;
         Ok(())
     }
 
     pub(super) async fn rollback(mut self) {
         if self.script("ROLLBACK").await.is_ok() {
-            self.shared.give_back(self.connected);
+            self.client = None;
         }
     }
 }
 
-async fn answered<T>(
-    doing: &'static str,
-    asked: impl Future<Output = Result<T, Error>>,
-) -> Result<T, LedgerError> {
-    match timeout(ANSWER, asked).await {
-        Ok(answer) => answer.map_err(|error| said(doing, &error)),
-        Err(_) => Err(unavailable(doing, "PostgreSQL does not answer".to_owned())),
-    }
-}
-
-fn unavailable(doing: &'static str, because: String) -> LedgerError {
-    LedgerError::Unavailable { doing, because }
-}
-
-fn said(doing: &'static str, error: &Error) -> LedgerError {
-    let because = words(error);
-    let Some(code) = error.code() else {
-        return if error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>()) {
-            unavailable(doing, because)
-        } else {
-            LedgerError::Broken { doing, because }
-        };
-    };
-    let contended = [
-        SqlState::T_R_SERIALIZATION_FAILURE,
-        SqlState::T_R_DEADLOCK_DETECTED,
-        SqlState::LOCK_NOT_AVAILABLE,
-        SqlState::UNIQUE_VIOLATION,
-    ];
-    // Connection faults, a lack of something, an operator's doing (shutdown, cancelled), and a server that only reads.
-    let unavailable_classes = ["08", "53", "57", "58"];
-    let unavailable_codes =
-        [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT];
-    if contended.contains(code) {
-        LedgerError::Contended { doing, because }
-    } else if unavailable_codes.contains(code)
-        || unavailable_classes.iter().any(|class| code.code().starts_with(class))
-    {
-        unavailable(doing, because)
-    } else {
-        LedgerError::Broken { doing, because }
-    }
-}
-
-/// What PostgreSQL said, or the network.
-fn words(error: &Error) -> String {
-    match (error.as_db_error(), error.source()) {
-        (Some(said), _) => format!("PostgreSQL says: {} ({})", said.message(), said.code().code()),
-        (None, Some(source)) => format!("PostgreSQL: {error}: {source}"),
-        (None, None) => format!("PostgreSQL: {error}"),
-    }
-}
-
-/// The URL without what the driver does not know: the file of `sslrootcert`, and the `verify-…` modes, which are what
-/// `require` is with us.
-fn without_file(url: &str) -> Result<(String, Option<String>), LedgerError> {
-    let Some((before, query)) = url.rsplit_once('?') else {
-        return Ok((url.to_owned(), None));
-    };
-    let mut file = None;
-    let mut kept = Vec::new();
-    for pair in query.split('&') {
-        match pair.split_once('=') {
-            Some(("sslrootcert", path)) => {
-                let path = percent_encoding::percent_decode_str(path).decode_utf8();
-                let path = path.map_err(|_| LedgerError::Address("sslrootcert is not UTF-8".to_owned()))?;
-                file = Some(path.into_owned());
-            }
-            Some(("sslmode", "verify-ca" | "verify-full")) => kept.push("sslmode=require"),
-            _ => kept.push(pair),
+impl Drop for Session {
+    /// Throws away a connection whose transaction may still be open.
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            drop(Object::take(client));
         }
     }
-    Ok((format!("{before}?{}", kept.join("&")), file))
+}
+
+impl Value {
+    /// Without a type, PostgreSQL takes that of the place where it stands.
+    fn type_(&self) -> Type {
+        match self {
+            Self::Text(_) => Type::TEXT,
+            Self::Int(_) => Type::INT8,
+            Self::Null => Type::UNKNOWN,
+        }
+    }
 }
 
 impl ToSql for Value {
@@ -290,7 +233,7 @@ impl ToSql for Value {
     }
 
     fn accepts(type_: &Type) -> bool {
-        [Type::TEXT, Type::INT8].contains(type_)
+        [Type::TEXT, Type::INT8, Type::UNKNOWN].contains(type_)
     }
 
     to_sql_checked!();

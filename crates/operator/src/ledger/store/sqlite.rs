@@ -1,8 +1,13 @@
 //! SQLite: one connection, used by one transaction at a time. Calls block for as long as the disk takes, and there is no
 //! thread behind it: with time paused, a run is the same every time.
 
-use super::{LedgerError, Mode, Row, Value};
-use rusqlite::{Connection, ErrorCode, StatementStatus, ToSql, ffi, types};
+mod backup;
+
+use super::{
+    super::{DatabaseState, migrate},
+    Access, LedgerError, Mode, Row, Value,
+};
+use rusqlite::{Connection, ErrorCode, OpenFlags, StatementStatus, ToSql, ffi, types};
 use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
@@ -13,14 +18,24 @@ const BUSY: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(in crate::ledger) struct Database {
     connection: Arc<Mutex<Connection>>,
+    path: Arc<str>,
 }
 
 impl Database {
     /// Opens what stands behind `sqlite:` in a URL.
-    pub(super) fn open(path: &str) -> Result<Self, LedgerError> {
+    pub(super) fn open(path: &str, access: Access) -> Result<Self, LedgerError> {
         let opened = match path {
             ":memory:" | "//:memory:" => Connection::open_in_memory(),
-            _ => Connection::open(file(path)?),
+            _ if access == Access::Write => Connection::open(file(path)?),
+            _ => {
+                let file = file(path)?;
+                // SQLite's own complaint is the same for a file that is missing and one that may not be read.
+                if matches!(file.try_exists(), Ok(false)) {
+                    return Err(LedgerError::Missing { place: file.display().to_string() });
+                }
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                Connection::open_with_flags(file, flags)
+            }
         };
         let cannot = |error: rusqlite::Error| match path {
             // The path of a file is no secret, and the first thing to look at.
@@ -34,13 +49,26 @@ impl Database {
         let set = || -> rusqlite::Result<()> {
             connection.busy_timeout(BUSY)?;
             connection.set_prepared_statement_cache_capacity(64);
+            if access == Access::Read {
+                return connection.pragma_update(None, "query_only", true);
+            }
             // Readers do not block the writer; a commit is on the disk when it returns.
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;
             connection.pragma_update(None, "foreign_keys", true)
         };
         set().map_err(cannot)?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)) })
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), path: path.trim_start_matches("//").into() })
+    }
+
+    /// Its file.
+    pub(super) fn place(&self) -> String {
+        self.path.to_string()
+    }
+
+    /// Copies it, as it is at one moment, while others write.
+    pub(super) async fn backup(&self, file: &Path, doing: &'static str) -> Result<(), LedgerError> {
+        backup::copy(&*self.connection.lock().await, file, doing)
     }
 
     pub(super) async fn begin(&self, mode: Mode, doing: &'static str) -> Result<Session, LedgerError> {
@@ -50,7 +78,12 @@ impl Database {
             Mode::Write | Mode::Migrate => "BEGIN IMMEDIATE",
         };
         connection.execute_batch(begin).map_err(|error| said(doing, &error))?;
-        Ok(Session { connection, doing })
+        let mut session = Session { connection, doing };
+        if mode == Mode::Write {
+            let (rows, _) = session.query("SELECT version FROM ledger", &[])?;
+            migrate::require(rows.first().map(|row| row.int(0)).transpose()?)?;
+        }
+        Ok(session)
     }
 }
 
@@ -151,9 +184,9 @@ fn said(doing: &'static str, error: &rusqlite::Error) -> LedgerError {
         {
             LedgerError::Contended { doing, because }
         }
+        Some(ErrorCode::DiskFull) => LedgerError::Database { doing, state: DatabaseState::DiskFull, because },
         Some(
-            ErrorCode::DiskFull
-            | ErrorCode::SystemIoFailure
+            ErrorCode::SystemIoFailure
             | ErrorCode::CannotOpen
             | ErrorCode::ReadOnly
             | ErrorCode::PermissionDenied

@@ -1,132 +1,105 @@
 //! TLS for PostgreSQL: rustls, and the server's certificate is always checked.
 
-use super::LedgerError;
+use super::address::TlsFiles;
 use rustls::{
-    ClientConfig, RootCertStore,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
     crypto::{CryptoProvider, ring},
-    pki_types::{CertificateDer, InvalidDnsNameError, ServerName, pem::PemObject},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
 };
 use rustls_platform_verifier::Verifier;
-use std::{
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::tls::{self, ChannelBinding, MakeTlsConnect, TlsConnect};
-use tokio_rustls::{TlsConnector, client};
+use std::{io, path::Path, sync::Arc};
 
-/// Makes TLS connections.
-#[derive(Clone)]
-pub(super) struct Tls {
-    config: Arc<ClientConfig>,
+/// Reads the files, anew for each connection: certificates are renewed.
+pub(super) fn config(files: &TlsFiles) -> io::Result<ClientConfig> {
+    let TlsFiles { root, identity, any_name } = files;
+    let provider: Arc<CryptoProvider> = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| io::Error::other(format!("TLS cannot be used: {error}")))?;
+    let verifier: Arc<dyn ServerCertVerifier> = match root {
+        Some(file) => {
+            let roots = Arc::new(authorities(file)?);
+            let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+            let verifier = verifier.map_err(|error| io::Error::other(format!("sslrootcert: {error}")))?;
+            if *any_name { Arc::new(AnyName(verifier)) } else { verifier }
+        }
+        None => Arc::new(Verifier::new(provider).map_err(|error| {
+            io::Error::other(format!("the certificates of the system cannot be used: {error}"))
+        })?),
+    };
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+    let Some((certificate, key)) = identity else { return Ok(builder.with_no_client_auth()) };
+    let chain = certificates("sslcert", certificate)?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| cannot("sslkey", key, &error))?;
+    builder.with_client_auth_cert(chain, secret).map_err(|error| cannot("sslcert", certificate, &error))
 }
 
-impl Tls {
-    /// Trusts the certificate authorities of a file, or those of the system.
-    pub(super) fn trusting(file: Option<&str>) -> Result<Self, LedgerError> {
-        let address = |what: String| LedgerError::Address(what);
-        let provider: Arc<CryptoProvider> = Arc::new(ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .map_err(|error| address(format!("TLS cannot be used: {error}")))?;
-        let config = match file {
-            Some(file) => {
-                let cannot = |error| address(format!("sslrootcert: cannot read {file}: {error}"));
-                let mut roots = RootCertStore::empty();
-                for certificate in CertificateDer::pem_file_iter(file).map_err(cannot)? {
-                    roots.add(certificate.map_err(cannot)?).map_err(|error| {
-                        address(format!("sslrootcert: {file} has a certificate that cannot be used: {error}"))
-                    })?;
-                }
-                if roots.is_empty() {
-                    return Err(address(format!("sslrootcert: {file} has no certificate in it")));
-                }
-                builder.with_root_certificates(roots)
-            }
-            None => {
-                let verifier = Verifier::new(provider).map_err(|error| {
-                    address(format!("the certificates of the system cannot be used: {error}"))
-                })?;
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
-            }
-        };
-        Ok(Self { config: Arc::new(config.with_no_client_auth()) })
+fn authorities(file: &Path) -> io::Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates("sslrootcert", file)? {
+        roots.add(certificate).map_err(|error| cannot("sslrootcert", file, &error))?;
     }
+    Ok(roots)
 }
 
-impl<S> MakeTlsConnect<S> for Tls
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    type Stream = Encrypted<S>;
-    type TlsConnect = Connect;
-    type Error = io::Error;
-
-    /// Also asked for a socket, which has no name and never connects this way: a bad name is told when it matters.
-    fn make_tls_connect(&mut self, domain: &str) -> io::Result<Connect> {
-        let server = ServerName::try_from(domain.to_owned());
-        Ok(Connect { connector: self.config.clone().into(), server })
+fn certificates(parameter: &str, file: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
+    let read = || CertificateDer::pem_file_iter(file)?.collect::<Result<Vec<_>, _>>();
+    let certificates = read().map_err(|error| cannot(parameter, file, &error))?;
+    if certificates.is_empty() {
+        return Err(io::Error::other(format!("{parameter}: {} has no certificate in it", file.display())));
     }
+    Ok(certificates)
 }
 
-/// A connection to be made to one server.
-pub(super) struct Connect {
-    connector: TlsConnector,
-    server: Result<ServerName<'static>, InvalidDnsNameError>,
+fn cannot(parameter: &str, file: &Path, error: &dyn std::error::Error) -> io::Error {
+    io::Error::other(format!("{parameter}: cannot use {}: {error}", file.display()))
 }
 
-impl<S> TlsConnect<S> for Connect
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    type Stream = Encrypted<S>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted<S>>> + Send>>;
+/// Checks who signed the certificate, and not the name in it: `sslmode=verify-ca`.
+#[derive(Debug)]
+struct AnyName(Arc<WebPkiServerVerifier>);
 
-    fn connect(self, stream: S) -> Self::Future {
-        Box::pin(async move {
-            let server = self.server.map_err(io::Error::other)?;
-            self.connector.connect(server, stream).await.map(Encrypted)
-        })
-    }
-}
-
-/// An encrypted connection.
-pub(super) struct Encrypted<S>(client::TlsStream<S>);
-
-impl<S: AsyncRead + AsyncWrite + Unpin> tls::TlsStream for Encrypted<S> {
-    /// None: it would need the hash that the certificate is signed with, for a check that the certificate itself gets.
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        // The name is compared last, when everything else is right.
+        match self.0.verify_server_cert(certificate, intermediates, server, ocsp, now) {
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            verdict => verdict,
+        }
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
     }
 }
