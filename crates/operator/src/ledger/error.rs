@@ -36,6 +36,18 @@ pub enum LedgerError {
         /// Who raised it.
         leader: String,
     },
+    /// The database does not hold an entry any more that this process has seen committed. Nothing happened, and this process must stop
+    /// writing.
+    #[error(
+        "ledger: cannot {doing}: entry {missing} of the history was committed and is not there any more: the database was put back to \
+         an older state, or another server took over without the last commits"
+    )]
+    WentBack {
+        /// Which operation.
+        doing: &'static str,
+        /// The entry.
+        missing: i64,
+    },
     /// A newer Allotment has written this ledger.
     #[error(
         "the ledger has schema version {found}, this binary knows versions up to {known}: a newer Allotment has opened it; \
@@ -97,6 +109,7 @@ impl LedgerError {
             Self::Unavailable { .. } => "unavailable",
             Self::Contended { .. } => "contended",
             Self::Stale { .. } => "stale",
+            Self::WentBack { .. } => "went-back",
             Self::Newer { .. } => "newer",
             Self::Changed { .. } => "changed",
             Self::Occupied { .. } => "occupied",

@@ -16,7 +16,7 @@
 //! let place = Place { garden: "live".into(), project: "garden-kyma".into() };
 //! let ledger = Ledger::open("sqlite::memory:", place).await?;
 //! let now = "2026-11-15T12:00:00Z".parse()?;
-//! let epoch = ledger.lead("allotment-0", now).await?;
+//! let epoch = ledger.lead("allotment-0", "5b1e…", now).await?;
 //!
 //! let request = RequestKey { uid: RequestUid::new("4c1…"), namespace: "ga-1".into(), name: "prod".into() };
 //! let pool = PoolKey { hyperscaler_type: "aws".into(), shared: false, eu_access: false };
@@ -53,6 +53,7 @@ mod migrate;
 #[cfg(feature = "planted")]
 mod planted;
 mod queue;
+mod recent;
 mod release;
 mod reserve;
 mod store;
@@ -114,6 +115,15 @@ pub struct LedgerId {
     pub is_empty: bool,
 }
 
+/// What a ledger has of a term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// The term that led under the epoch; none where the ledger does not know.
+    pub term: Option<String>,
+    /// Whether it has the entry of the history, made under that epoch.
+    pub has_entry: bool,
+}
+
 /// The queue of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueLength {
@@ -132,6 +142,7 @@ pub struct Ledger {
     place: Arc<Place>,
     weather: Option<Arc<dyn Weather>>,
     meter: effort::Meter,
+    recent: recent::Recent,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<crate::planted::Planted>,
 }
@@ -149,7 +160,7 @@ macro_rules! in_transaction {
         $ledger.weathered($doing).await?;
         let session = $ledger.store.begin(Mode::Read, $doing).await?;
         let place = $ledger.place.clone();
-        let mut transaction = Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH, &$ledger.meter);
+        let mut transaction = Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH, &$ledger.meter, &$ledger.recent);
         let $transaction = &mut transaction;
         let outcome = $operation.await;
         transaction.end(outcome, None).await
@@ -158,7 +169,7 @@ macro_rules! in_transaction {
         $ledger.weathered($doing).await?;
         let session = $ledger.store.begin(Mode::Write, $doing).await?;
         let place = $ledger.place.clone();
-        let mut transaction = Transaction::new(session, place, $doing, $now, &$ledger.meter);
+        let mut transaction = Transaction::new(session, place, $doing, $now, &$ledger.meter, &$ledger.recent);
         let $transaction = &mut transaction;
         let outcome = async { $operation }.await;
         transaction.end(outcome, $ledger.weather.as_deref()).await
@@ -189,15 +200,17 @@ impl Ledger {
             place: Arc::new(place),
             weather: None,
             meter: effort::Meter::default(),
+            recent: recent::Recent::default(),
             #[cfg(feature = "planted")]
             planted: None,
         })
     }
 
-    /// The same ledger with faults.
+    /// The same ledger with faults, for a process that has seen nothing of it yet.
     #[must_use]
     pub fn with_weather(mut self, weather: Arc<dyn Weather>) -> Self {
         self.weather = Some(weather);
+        self.recent = recent::Recent::default();
         self
     }
 
@@ -230,9 +243,31 @@ impl Ledger {
         in_transaction!(read self, "read the epoch", |transaction| lead::epoch(transaction))
     }
 
-    /// Begins to lead: raises the epoch, once the transactions under the old one are over.
-    pub async fn lead(&self, holder: &str, now: Timestamp) -> Result<Epoch, LedgerError> {
-        in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder).await)
+    /// Begins to lead: raises the epoch, once the transactions under the old one are over. `term` is an id that no other term has,
+    /// also none that leads a copy of this ledger.
+    pub async fn lead(&self, holder: &str, term: &str, now: Timestamp) -> Result<Epoch, LedgerError> {
+        in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder, term).await)
+    }
+
+    /// What the ledger has of a term that led under this epoch and came as far as this entry of the history.
+    pub async fn past(&self, epoch: Epoch, number: i64) -> Result<Past, LedgerError> {
+        in_transaction!(read self, "read a term", |transaction| lead::past(transaction, epoch, number))
+    }
+
+    /// Refuses, with [`LedgerError::WentBack`], a database that does not hold what this process has seen committed. Every writing
+    /// operation does so, too.
+    pub async fn check_past(&self) -> Result<(), LedgerError> {
+        in_transaction!(read self, "compare the last entries", |transaction| transaction.has_not_gone_back())
+    }
+
+    /// The highest number of an entry of the history that this process has seen committed; 0 before the first.
+    pub fn number(&self) -> i64 {
+        self.recent.highest()
+    }
+
+    /// Forgets which entries were seen: the ledger that is there now is compared with what the garden knows.
+    pub fn forget_past(&self) {
+        self.recent.clear();
     }
 }
 

@@ -70,6 +70,8 @@ pub struct Reserved {
     pub confirmed: bool,
     /// Whether it has a place in the queue of the pool.
     pub queued: bool,
+    /// An entry of the history that is not older than the assignment; 0 where there is none.
+    pub number: i64,
 }
 
 /// Decides, with everything that the decision depends on locked, and writes the answer down.
@@ -95,19 +97,19 @@ pub(super) async fn reserve(transaction: &mut Transaction, ask: &Ask<'_>) -> Res
             dedicated(transaction, ask, wanted).await?
         }
     };
-    let mut reserved = Reserved { answer, confirmed: false, queued: false };
+    let mut reserved = Reserved { answer, confirmed: false, queued: false, number: 0 };
     match &reserved.answer {
         Answer::Keep(_) => {}
         Answer::Use(account) => {
             let row = rows.get(account);
-            take(transaction, ask, account, row, row.map_or(Holding::Free, |row| row.holding.clone()))
-                .await?;
+            let holding = row.map_or(Holding::Free, |row| row.holding.clone());
+            reserved.number = take(transaction, ask, account, row, holding).await?;
             leave(transaction, queued.as_ref(), Leaves::Otherwise).await?;
             reserved.confirmed = row.is_none_or(Account::is_confirmed);
         }
         Answer::Claim(account) => {
             let holding = ask.who.tenant().map_or(Holding::Free, |tenant| Holding::Claiming(tenant.clone()));
-            take(transaction, ask, account, rows.get(account), holding).await?;
+            reserved.number = take(transaction, ask, account, rows.get(account), holding).await?;
             leave(transaction, queued.as_ref(), Leaves::Served).await?;
         }
         Answer::Wait(_, lack) => {
@@ -156,8 +158,9 @@ async fn keep(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<Option<Res
     let row = accounts::find(transaction, &standing.account).await?;
     let choice = Choice::Shared(Vec::new());
     let answer = decide(&Question { pool: ask.pool, standing: Some(standing.account), choice });
-    let confirmed = row.is_some_and(|row| row.is_confirmed());
-    Ok(Some(Reserved { answer, confirmed, queued: false }))
+    let confirmed = row.as_ref().is_some_and(Account::is_confirmed);
+    let number = row.map_or(0, |row| row.version);
+    Ok(Some(Reserved { answer, confirmed, queued: false, number }))
 }
 
 /// The rows of the accounts that can be chosen, for those that have one.
@@ -274,14 +277,14 @@ async fn free_of(
     Ok((found, known))
 }
 
-/// Puts the request into the account.
+/// Puts the request into the account. Returns the number of the entry that says so.
 async fn take(
     transaction: &mut Transaction,
     ask: &Ask<'_>,
     account: &AccountName,
     row: Option<&Account>,
     holding: Holding,
-) -> Result<(), LedgerError> {
+) -> Result<i64, LedgerError> {
     let Ask { request, cluster, pool, who, foreign: _, may_queue: _, because } = *ask;
     let tenant = who.tenant();
     if matches!(holding, Holding::Claiming(_)) && row.is_none_or(|row| row.holding == Holding::Free) {
@@ -306,7 +309,8 @@ async fn take(
         cluster: cluster.map(ToOwned::to_owned),
         since: now,
     };
-    assignments::insert(transaction, &assignment).await
+    assignments::insert(transaction, &assignment).await?;
+    Ok(version)
 }
 
 /// Puts the request into the queue of its pool, unless it is there or may not. Returns whether it is there.
