@@ -118,6 +118,11 @@ impl LedgerError {
         }
     }
 
+    /// Whether the database failed, and not what was asked of it.
+    pub fn is_of_the_database(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Broken { .. })
+    }
+
     /// Whether the same operation may succeed when it is repeated as it is.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended { .. })

@@ -49,16 +49,15 @@ pub(super) async fn lead(
     Ok(epoch)
 }
 
-/// What the ledger has of a term.
+/// The term that led under an epoch, and which of these entries of the history are not there.
 pub(super) async fn past(
     transaction: &mut Transaction,
     epoch: Epoch,
-    number: i64,
+    entries: &[i64],
 ) -> Result<Past, LedgerError> {
     const TERM: &str = "SELECT term FROM terms WHERE garden = $1 AND project = $2 AND epoch = $3";
-    const ENTRY: &str = "SELECT id FROM history WHERE garden = $1 AND project = $2 AND id = $3 AND epoch = $4";
     let rows = transaction.query(TERM, &[Value::from(epoch.0)]).await?;
     let term = rows.first().map(|row| row.text(0).map(ToOwned::to_owned)).transpose()?;
-    let entry = transaction.query(ENTRY, &[Value::from(number), Value::from(epoch.0)]).await?;
-    Ok(Past { term, has_entry: !entry.is_empty() })
+    let missing = transaction.missing(entries).await?;
+    Ok(Past { term, missing })
 }

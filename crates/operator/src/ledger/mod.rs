@@ -59,6 +59,7 @@ mod reserve;
 mod store;
 mod transaction;
 mod weather;
+mod writes;
 
 pub use accounts::Account;
 pub use assignments::Assignment;
@@ -66,9 +67,11 @@ pub use effort::Effort;
 pub use error::LedgerError;
 pub use history::{About, Entry, Event};
 pub use learn::Learned;
+pub use recent::Progress;
 pub use release::{Left, Released};
 pub use reserve::{Ask, Reserved, Who};
 pub use weather::{Fate, Wait, Weather};
+pub use writes::Writes;
 
 use allotment_core::pool::{
     AccountName, EXACT_POSITIONS, Epoch, Holding, PoolKey, RequestUid, Tenant, Waiting, in_turns,
@@ -115,13 +118,13 @@ pub struct LedgerId {
     pub is_empty: bool,
 }
 
-/// What a ledger has of a term.
+/// The past of a ledger, as far as it is compared with the fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
     /// The term that led under the epoch; none where the ledger does not know.
     pub term: Option<String>,
-    /// Whether it has the entry of the history, made under that epoch.
-    pub has_entry: bool,
+    /// The entries of the history that are not there.
+    pub missing: Vec<i64>,
 }
 
 /// The queue of a pool.
@@ -143,6 +146,7 @@ pub struct Ledger {
     weather: Option<Arc<dyn Weather>>,
     meter: effort::Meter,
     recent: recent::Recent,
+    writes: writes::WriteHealth,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<crate::planted::Planted>,
 }
@@ -160,19 +164,26 @@ macro_rules! in_transaction {
         $ledger.weathered($doing).await?;
         let session = $ledger.store.begin(Mode::Read, $doing).await?;
         let place = $ledger.place.clone();
-        let mut transaction = Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH, &$ledger.meter, &$ledger.recent);
+        let mut transaction =
+            Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH, &$ledger.meter, &$ledger.recent);
         let $transaction = &mut transaction;
         let outcome = $operation.await;
         transaction.end(outcome, None).await
     }};
     (write $ledger:expr, $doing:literal, $now:expr, |$transaction:ident| $operation:expr) => {{
-        $ledger.weathered($doing).await?;
-        let session = $ledger.store.begin(Mode::Write, $doing).await?;
-        let place = $ledger.place.clone();
-        let mut transaction = Transaction::new(session, place, $doing, $now, &$ledger.meter, &$ledger.recent);
-        let $transaction = &mut transaction;
-        let outcome = async { $operation }.await;
-        transaction.end(outcome, $ledger.weather.as_deref()).await
+        let result = async {
+            $ledger.weathered($doing).await?;
+            let session = $ledger.store.begin(Mode::Write, $doing).await?;
+            let place = $ledger.place.clone();
+            let mut transaction =
+                Transaction::new(session, place, $doing, $now, &$ledger.meter, &$ledger.recent);
+            let $transaction = &mut transaction;
+            let outcome = async { $operation }.await;
+            transaction.end(outcome, $ledger.weather.as_deref()).await
+        }
+        .await;
+        $ledger.writes.count(&result);
+        result
     }};
 }
 
@@ -201,6 +212,7 @@ impl Ledger {
             weather: None,
             meter: effort::Meter::default(),
             recent: recent::Recent::default(),
+            writes: writes::WriteHealth::default(),
             #[cfg(feature = "planted")]
             planted: None,
         })
@@ -249,9 +261,9 @@ impl Ledger {
         in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder, term).await)
     }
 
-    /// What the ledger has of a term that led under this epoch and came as far as this entry of the history.
-    pub async fn past(&self, epoch: Epoch, number: i64) -> Result<Past, LedgerError> {
-        in_transaction!(read self, "read a term", |transaction| lead::past(transaction, epoch, number))
+    /// The term that led under an epoch, and which of these entries of the history are not there.
+    pub async fn past(&self, epoch: Epoch, entries: &[i64]) -> Result<Past, LedgerError> {
+        in_transaction!(read self, "read a term", |transaction| lead::past(transaction, epoch, entries))
     }
 
     /// Refuses, with [`LedgerError::WentBack`], a database that does not hold what this process has seen committed. Every writing
@@ -260,12 +272,17 @@ impl Ledger {
         in_transaction!(read self, "compare the last entries", |transaction| transaction.has_not_gone_back())
     }
 
-    /// The highest number of an entry of the history that this process has seen committed; 0 before the first.
-    pub fn number(&self) -> i64 {
-        self.recent.highest()
+    /// How writing goes, by this ledger and its clones.
+    pub fn writes(&self) -> Writes {
+        self.writes.get()
     }
 
-    /// Forgets which entries were seen: the ledger that is there now is compared with what the garden knows.
+    /// How far the ledger has come, as far as this process has seen.
+    pub fn progress(&self) -> Progress {
+        self.recent.progress()
+    }
+
+    /// Forgets which entries were seen. For a new term, which compares the ledger with the fence instead.
     pub fn forget_past(&self) {
         self.recent.clear();
     }

@@ -1,53 +1,55 @@
 //! The last entries of the history that this process has seen committed. A database that no longer has one of them was put back to an
 //! older state, or another server took over without its last commits.
 
+use allotment_core::pool::FENCED_ENTRIES;
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Lost commits are the last ones in the order of the database's log, which is not the order in which their answers arrive. Of
-/// transactions that run at the same time, any may be the last. There are at most as many as there are connections, so one of this many
-/// last answers is the last commit.
-pub(super) const REMEMBERED: usize = 8;
+/// How far a ledger has come, as far as this process has seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// How many commits it has seen.
+    pub commits: u64,
+    /// The last entries of the history among them, in order, each once.
+    pub entries: Vec<i64>,
+}
 
 /// Numbers of entries, shared by the clones of a ledger.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Recent(Arc<Mutex<Numbers>>);
+pub(super) struct Recent(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
-struct Numbers {
+struct Seen {
     last: VecDeque<i64>,
-    highest: i64,
+    commits: u64,
 }
 
 impl Recent {
-    /// A transaction whose last entry has this number has committed.
-    pub(super) fn committed(&self, number: i64) {
-        let mut numbers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if numbers.last.len() == REMEMBERED {
-            numbers.last.pop_front();
+    /// A transaction whose last entry is this one has committed.
+    pub(super) fn committed(&self, entry: i64) {
+        let mut seen = self.lock();
+        if seen.last.len() == FENCED_ENTRIES {
+            seen.last.pop_front();
         }
-        numbers.last.push_back(number);
-        numbers.highest = numbers.highest.max(number);
+        seen.last.push_back(entry);
+        seen.commits += 1;
     }
 
-    /// The highest number so far; 0 before the first.
-    pub(super) fn highest(&self) -> i64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).highest
+    pub(super) fn progress(&self) -> Progress {
+        let seen = self.lock();
+        let mut entries: Vec<i64> = seen.last.iter().copied().collect();
+        entries.sort_unstable();
+        Progress { commits: seen.commits, entries }
     }
 
-    /// The last numbers, each once.
-    pub(super) fn numbers(&self) -> Vec<i64> {
-        let mut numbers: Vec<i64> =
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).last.iter().copied().collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
-    }
-
-    /// Forgets everything.
+    /// Forgets the entries. The count goes on, so that nothing that waits for a higher one is taken for done.
     pub(super) fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Numbers::default();
+        self.lock().last.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -70,8 +70,6 @@ pub struct Reserved {
     pub confirmed: bool,
     /// Whether it has a place in the queue of the pool.
     pub queued: bool,
-    /// An entry of the history that is not older than the assignment; 0 where there is none.
-    pub number: i64,
 }
 
 /// Decides, with everything that the decision depends on locked, and writes the answer down.
@@ -97,19 +95,19 @@ pub(super) async fn reserve(transaction: &mut Transaction, ask: &Ask<'_>) -> Res
             dedicated(transaction, ask, wanted).await?
         }
     };
-    let mut reserved = Reserved { answer, confirmed: false, queued: false, number: 0 };
+    let mut reserved = Reserved { answer, confirmed: false, queued: false };
     match &reserved.answer {
         Answer::Keep(_) => {}
         Answer::Use(account) => {
             let row = rows.get(account);
             let holding = row.map_or(Holding::Free, |row| row.holding.clone());
-            reserved.number = take(transaction, ask, account, row, holding).await?;
+            take(transaction, ask, account, row, holding).await?;
             leave(transaction, queued.as_ref(), Leaves::Otherwise).await?;
             reserved.confirmed = row.is_none_or(Account::is_confirmed);
         }
         Answer::Claim(account) => {
             let holding = ask.who.tenant().map_or(Holding::Free, |tenant| Holding::Claiming(tenant.clone()));
-            reserved.number = take(transaction, ask, account, rows.get(account), holding).await?;
+            take(transaction, ask, account, rows.get(account), holding).await?;
             leave(transaction, queued.as_ref(), Leaves::Served).await?;
         }
         Answer::Wait(_, lack) => {
@@ -159,8 +157,12 @@ async fn keep(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<Option<Res
     let choice = Choice::Shared(Vec::new());
     let answer = decide(&Question { pool: ask.pool, standing: Some(standing.account), choice });
     let confirmed = row.as_ref().is_some_and(Account::is_confirmed);
-    let number = row.map_or(0, |row| row.version);
-    Ok(Some(Reserved { answer, confirmed, queued: false, number }))
+    if row.as_ref().is_some_and(|row| !transaction.covers(row)) {
+        let (event, because) = (Event::Kept, "it asked again");
+        let (tenant, request) = (standing.tenant.as_ref(), Some(ask.request));
+        transaction.note(Note { event, account: None, tenant, request, because }).await?;
+    }
+    Ok(Some(Reserved { answer, confirmed, queued: false }))
 }
 
 /// The rows of the accounts that can be chosen, for those that have one.
@@ -277,14 +279,14 @@ async fn free_of(
     Ok((found, known))
 }
 
-/// Puts the request into the account. Returns the number of the entry that says so.
+/// Puts the request into the account.
 async fn take(
     transaction: &mut Transaction,
     ask: &Ask<'_>,
     account: &AccountName,
     row: Option<&Account>,
     holding: Holding,
-) -> Result<i64, LedgerError> {
+) -> Result<(), LedgerError> {
     let Ask { request, cluster, pool, who, foreign: _, may_queue: _, because } = *ask;
     let tenant = who.tenant();
     if matches!(holding, Holding::Claiming(_)) && row.is_none_or(|row| row.holding == Holding::Free) {
@@ -309,8 +311,7 @@ async fn take(
         cluster: cluster.map(ToOwned::to_owned),
         since: now,
     };
-    assignments::insert(transaction, &assignment).await?;
-    Ok(version)
+    assignments::insert(transaction, &assignment).await
 }
 
 /// Puts the request into the queue of its pool, unless it is there or may not. Returns whether it is there.

@@ -1,13 +1,13 @@
 //! A transaction on the ledger of one place: under the leader's epoch, with locks in the one order.
 
 use super::{
-    Fate, LedgerError, Place, Weather,
+    Account, Fate, LedgerError, Place, Weather,
     effort::Meter,
     history::Note,
-    recent::{REMEMBERED, Recent},
+    recent::Recent,
     store::{Row, Session, Value},
 };
-use allotment_core::pool::{Epoch, PoolKey, RequestUid, Tenant};
+use allotment_core::pool::{Epoch, FENCED_ENTRIES, PoolKey, RequestUid, Tenant};
 use jiff::Timestamp;
 use std::{collections::BTreeSet, future::pending, sync::Arc};
 
@@ -36,7 +36,7 @@ pub(super) struct Transaction {
     pub(super) now: Timestamp,
     meter: Meter,
     recent: Recent,
-    /// The number of the last entry of the history that this transaction has made.
+    /// The last entry of the history that this transaction has made.
     noted: Option<i64>,
     #[cfg(feature = "planted")]
     pub(super) seen: super::planted::Seen,
@@ -106,7 +106,7 @@ impl Transaction {
     }
 
     async fn only_under(&mut self, epoch: Epoch, sql: &'static str) -> Result<(), LedgerError> {
-        let seen = self.recent.numbers();
+        let seen = self.recent.progress().entries;
         let rows = self.query(sql, &padded(&seen)).await?;
         self.led_by(epoch, rows.first())?;
         let found = rows.first().map_or(Ok(0), |row| row.int(2))?;
@@ -115,14 +115,22 @@ impl Transaction {
 
     /// Refuses a database that does not hold what this process has seen committed.
     pub(super) async fn has_not_gone_back(&mut self) -> Result<(), LedgerError> {
-        const SQL: &str = "SELECT id FROM history WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8)";
-        let seen = self.recent.numbers();
-        let rows = self.run(SQL, &padded(&seen)).await?;
-        let found = rows.iter().map(|row| row.int(0)).collect::<Result<Vec<_>, _>>()?;
-        match seen.into_iter().find(|number| !found.contains(number)) {
-            Some(missing) => Err(LedgerError::WentBack { doing: self.doing, missing }),
+        let seen = self.recent.progress().entries;
+        match self.missing(&seen).await?.first() {
+            Some(missing) => Err(LedgerError::WentBack { doing: self.doing, missing: *missing }),
             None => Ok(()),
         }
+    }
+
+    /// The entries of the history among these that are not there, in order. At most [`FENCED_ENTRIES`] are looked for.
+    pub(super) async fn missing(&mut self, entries: &[i64]) -> Result<Vec<i64>, LedgerError> {
+        const SQL: &str = "SELECT id FROM history WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8)";
+        let rows = self.run(SQL, &padded(entries)).await?;
+        let found = rows.iter().map(|row| row.int(0)).collect::<Result<Vec<_>, _>>()?;
+        let mut missing: Vec<i64> = entries.iter().copied().take(FENCED_ENTRIES).collect();
+        missing.retain(|entry| !found.contains(entry));
+        missing.sort_unstable();
+        Ok(missing)
     }
 
     fn led_by(&mut self, mine: Epoch, row: Option<&Row>) -> Result<(), LedgerError> {
@@ -195,9 +203,16 @@ impl Transaction {
             Value::from(self.leader.epoch.0),
         ];
         let rows = self.query(SQL, &parameters).await?;
-        let number = rows.first().ok_or_else(|| self.broken("an entry of the history got no number"))?.int(0)?;
+        let number =
+            rows.first().ok_or_else(|| self.broken("an entry of the history got no number"))?.int(0)?;
         self.noted = Some(number);
         Ok(number)
+    }
+
+    /// Whether a database that loses the last change of an account shows it by losing one of the entries that are remembered, too. A
+    /// change of an earlier epoch came before this term's first entry.
+    pub(super) fn covers(&self, row: &Account) -> bool {
+        row.epoch != self.leader.epoch || self.recent.progress().entries.contains(&row.version)
     }
 
     pub(super) fn broken(&self, because: &str) -> LedgerError {
@@ -253,7 +268,7 @@ impl Transaction {
 /// As many parameters as there are numbers at most. No entry has the number 0.
 fn padded(numbers: &[i64]) -> Vec<Value> {
     let padding = std::iter::repeat(&0);
-    numbers.iter().chain(padding).take(REMEMBERED).copied().map(Value::from).collect()
+    numbers.iter().chain(padding).take(FENCED_ENTRIES).copied().map(Value::from).collect()
 }
 
 /// A time as a column has it.
