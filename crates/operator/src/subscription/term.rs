@@ -90,7 +90,10 @@ impl Inner {
     async fn tell_first_start(&self) -> Result<(), Trouble> {
         let rows = self.ledger.accounts().await?;
         let held = rows.iter().filter(|row| row.holding.tenant().is_some()).count();
-        let (accounts, shoots) = (self.index().entries().count(), self.index().shoots());
+        let (accounts, shoots) = {
+            let index = self.index();
+            (index.entries().count(), index.shoots())
+        };
         let because = format!(
             "this garden was not served from a ledger before: {accounts} accounts, {held} of them held by tenants or dirty as their \
              labels have it, {shoots} Shoots"
