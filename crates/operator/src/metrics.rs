@@ -52,6 +52,8 @@ pub(crate) struct PoolGauges {
     pub(crate) shoots: Gauge,
     pub(crate) halted: Gauge,
     pub(crate) to_look_at: Gauge,
+    pub(crate) assignments_lost: Gauge,
+    pub(crate) ledger_write_errors: Counter,
 }
 
 /// How many objects have how many of something: a histogram of what there is now, made anew each time.
@@ -247,6 +249,8 @@ impl Inner {
             shoots,
             halted,
             to_look_at,
+            assignments_lost,
+            ledger_write_errors,
         } = &self.pool;
         all.register("keb_credentials_bindings_per_ga", "Accounts of a tenant", per_tenant.clone());
         all.register("keb_shoots_per_credentials_binding", "Shoots in an account", per_account.clone());
@@ -281,5 +285,15 @@ impl Inner {
         let help =
             "Accounts that only a person can put right; the log, Events and `allotment pool doctor` say why";
         all.register("allotment_accounts_to_look_at", help, to_look_at.clone());
+        all.register(
+            "allotment_assignments_lost",
+            "Requests that have an account which the ledger has lost",
+            assignments_lost.clone(),
+        );
+        all.register(
+            "allotment_ledger_write_errors",
+            "Transactions of the ledger that failed because of its database",
+            ledger_write_errors.clone(),
+        );
     }
 }

@@ -70,7 +70,7 @@ async fn differences(opened: &Opened) -> Result<(Vec<Complaint>, Vec<Grown>)> {
     let compared = compare(&survey.sides());
     let mut disagreements = compared.disagreements;
     let operator = operator(opened).context("the configuration has no rules")?;
-    match operator.fits().await {
+    match operator.verify_ledger_identity(survey.traces()).await {
         Ok(()) => (),
         Err(Trouble::Term(error)) => disagreements.insert(
             0,

@@ -46,6 +46,18 @@ pub enum LedgerError {
         /// Who raised it.
         leader: String,
     },
+    /// The database does not hold an entry any more that this process has seen committed. Nothing happened, and this process must stop
+    /// writing.
+    #[error(
+        "ledger: cannot {doing}: entry {missing} of the history was committed and is not there any more: the database was put back to \
+         an older state, or another server took over without the last commits"
+    )]
+    WentBack {
+        /// Which operation.
+        doing: &'static str,
+        /// The entry.
+        missing: i64,
+    },
     /// A newer Allotment has written this ledger.
     #[error(
         "the ledger has schema version {found}, this binary knows versions up to {known}: a newer Allotment has migrated it; \
@@ -137,6 +149,7 @@ impl LedgerError {
             Self::Database { state, .. } => state.as_str(),
             Self::Contended { .. } => "contended",
             Self::Stale { .. } => "stale",
+            Self::WentBack { .. } => "went-back",
             Self::Newer { .. } => "newer",
             Self::Older { .. } => "older",
             Self::Missing { .. } => "missing",
@@ -147,6 +160,11 @@ impl LedgerError {
             Self::Refused { .. } => "refused",
             Self::Broken { .. } => "broken",
         }
+    }
+
+    /// Whether the database failed, and not what was asked of it.
+    pub fn is_of_the_database(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Broken { .. })
     }
 
     /// Whether the same operation may succeed when it is repeated as it is.

@@ -19,6 +19,8 @@ pub enum Event {
     Confirmed,
     /// A request got an account.
     Assigned,
+    /// A request that has an account asked again: the answer to the first time may have been lost.
+    Kept,
     /// A request has to wait.
     Queued,
     /// A request gave back its account, or its place in the queue.
@@ -48,10 +50,11 @@ pub enum Event {
 }
 
 impl Event {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Claimed,
         Self::Confirmed,
         Self::Assigned,
+        Self::Kept,
         Self::Queued,
         Self::Released,
         Self::Draining,
@@ -73,6 +76,7 @@ impl Event {
             Self::Claimed => "claimed",
             Self::Confirmed => "confirmed",
             Self::Assigned => "assigned",
+            Self::Kept => "kept",
             Self::Queued => "queued",
             Self::Released => "released",
             Self::Draining => "draining",

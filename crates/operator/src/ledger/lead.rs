@@ -1,7 +1,7 @@
 //! Whose ledger this is, and who leads.
 
 use super::{
-    Event, LedgerError, LedgerId,
+    Event, LedgerError, LedgerId, Past,
     history::Note,
     store::Value,
     transaction::{Leader, Transaction, time},
@@ -28,7 +28,12 @@ pub(super) async fn epoch(transaction: &mut Transaction) -> Result<Epoch, Ledger
 }
 
 /// Begins to lead: waits for the transactions under the old epoch, and refuses all that come after.
-pub(super) async fn lead(transaction: &mut Transaction, holder: &str) -> Result<Epoch, LedgerError> {
+pub(super) async fn lead(
+    transaction: &mut Transaction,
+    holder: &str,
+    term: &str,
+) -> Result<Epoch, LedgerError> {
+    const TERM: &str = "INSERT INTO terms (garden, project, epoch, term) VALUES ($1, $2, $3, $4)";
     const SQL: &str = "INSERT INTO leaders (garden, project, epoch, holder, since) VALUES ($1, $2, 1, $3, $4) \
          ON CONFLICT (garden, project) DO UPDATE \
          SET epoch = leaders.epoch + 1, holder = excluded.holder, since = excluded.since RETURNING epoch";
@@ -40,5 +45,19 @@ pub(super) async fn lead(transaction: &mut Transaction, holder: &str) -> Result<
     let because = "leads from now on";
     let note = Note { event: Event::Led, account: None, tenant: None, request: None, because };
     transaction.note(note).await?;
+    transaction.query(TERM, &[Value::from(epoch.0), Value::from(term)]).await?;
     Ok(epoch)
+}
+
+/// The term that led under an epoch, and which of these entries of the history are not there.
+pub(super) async fn past(
+    transaction: &mut Transaction,
+    epoch: Epoch,
+    entries: &[i64],
+) -> Result<Past, LedgerError> {
+    const TERM: &str = "SELECT term FROM terms WHERE garden = $1 AND project = $2 AND epoch = $3";
+    let rows = transaction.query(TERM, &[Value::from(epoch.0)]).await?;
+    let term = rows.first().map(|row| row.text(0).map(ToOwned::to_owned)).transpose()?;
+    let missing = transaction.missing(entries).await?;
+    Ok(Past { term, missing })
 }

@@ -16,7 +16,7 @@
 //! let place = Place { garden: "live".into(), project: "garden-kyma".into() };
 //! let ledger = Ledger::open("sqlite::memory:", place).await?;
 //! let now = "2026-11-15T12:00:00Z".parse()?;
-//! let epoch = ledger.lead("allotment-0", now).await?;
+//! let epoch = ledger.lead("allotment-0", "5b1e…", now).await?;
 //!
 //! let request = RequestKey { uid: RequestUid::new("4c1…"), namespace: "ga-1".into(), name: "prod".into() };
 //! let pool = PoolKey { hyperscaler_type: "aws".into(), shared: false, eu_access: false };
@@ -55,11 +55,13 @@ mod open;
 #[cfg(feature = "planted")]
 mod planted;
 mod queue;
+mod recent;
 mod release;
 mod reserve;
 mod store;
 mod transaction;
 mod weather;
+mod writes;
 
 pub use accounts::Account;
 pub use assignments::Assignment;
@@ -69,9 +71,11 @@ pub use error::{DatabaseState, LedgerError};
 pub use history::{About, Entry, Event};
 pub use learn::Learned;
 pub use migrate::Migrated;
+pub use recent::Progress;
 pub use release::{Left, Released};
 pub use reserve::{Ask, Observed, Reserved, Who};
 pub use weather::{Fate, Wait, Weather};
+pub use writes::Writes;
 
 use allotment_core::pool::{
     AccountName, EXACT_POSITIONS, Epoch, Holding, PoolKey, RequestUid, Tenant, Waiting, in_turns,
@@ -118,6 +122,15 @@ pub struct LedgerId {
     pub is_empty: bool,
 }
 
+/// The past of a ledger, as far as it is compared with the fence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// The term that led under the epoch; none where the ledger does not know.
+    pub term: Option<String>,
+    /// The entries of the history that are not there.
+    pub missing: Vec<i64>,
+}
+
 /// The queue of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueLength {
@@ -136,6 +149,8 @@ pub struct Ledger {
     place: Arc<Place>,
     weather: Option<Arc<dyn Weather>>,
     meter: effort::Meter,
+    recent: recent::Recent,
+    writes: writes::WriteHealth,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<crate::planted::Planted>,
 }
@@ -153,28 +168,36 @@ macro_rules! in_transaction {
         $ledger.weathered($doing).await?;
         let session = $ledger.store.begin(Mode::Read, $doing).await?;
         let place = $ledger.place.clone();
-        let mut transaction = Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH, &$ledger.meter);
+        let mut transaction =
+            Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH, &$ledger.meter, &$ledger.recent);
         let $transaction = &mut transaction;
         let outcome = $operation.await;
         transaction.end(outcome, None).await
     }};
     (write $ledger:expr, $doing:literal, $now:expr, |$transaction:ident| $operation:expr) => {{
-        $ledger.weathered($doing).await?;
-        let session = $ledger.store.begin(Mode::Write, $doing).await?;
-        let place = $ledger.place.clone();
-        let mut transaction = Transaction::new(session, place, $doing, $now, &$ledger.meter);
-        let $transaction = &mut transaction;
-        let outcome = async { $operation }.await;
-        transaction.end(outcome, $ledger.weather.as_deref()).await
+        let result = async {
+            $ledger.weathered($doing).await?;
+            let session = $ledger.store.begin(Mode::Write, $doing).await?;
+            let place = $ledger.place.clone();
+            let mut transaction =
+                Transaction::new(session, place, $doing, $now, &$ledger.meter, &$ledger.recent);
+            let $transaction = &mut transaction;
+            let outcome = async { $operation }.await;
+            transaction.end(outcome, $ledger.weather.as_deref()).await
+        }
+        .await;
+        $ledger.writes.count(&result);
+        result
     }};
 }
 
 /// Leading. How a ledger is opened is in `open`.
 impl Ledger {
-    /// The same ledger with faults.
+    /// The same ledger with faults, for a process that has seen nothing of it yet.
     #[must_use]
     pub fn with_weather(mut self, weather: Arc<dyn Weather>) -> Self {
         self.weather = Some(weather);
+        self.recent = recent::Recent::default();
         self
     }
 
@@ -207,9 +230,36 @@ impl Ledger {
         in_transaction!(read self, "read the epoch", |transaction| lead::epoch(transaction))
     }
 
-    /// Begins to lead: raises the epoch, once the transactions under the old one are over.
-    pub async fn lead(&self, holder: &str, now: Timestamp) -> Result<Epoch, LedgerError> {
-        in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder).await)
+    /// Begins to lead: raises the epoch, once the transactions under the old one are over. `term` is an id that no other term has,
+    /// also none that leads a copy of this ledger.
+    pub async fn lead(&self, holder: &str, term: &str, now: Timestamp) -> Result<Epoch, LedgerError> {
+        in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder, term).await)
+    }
+
+    /// The term that led under an epoch, and which of these entries of the history are not there.
+    pub async fn past(&self, epoch: Epoch, entries: &[i64]) -> Result<Past, LedgerError> {
+        in_transaction!(read self, "read a term", |transaction| lead::past(transaction, epoch, entries))
+    }
+
+    /// Refuses, with [`LedgerError::WentBack`], a database that does not hold what this process has seen committed. Every writing
+    /// operation does so, too.
+    pub async fn check_past(&self) -> Result<(), LedgerError> {
+        in_transaction!(read self, "compare the last entries", |transaction| transaction.has_not_gone_back())
+    }
+
+    /// How writing goes, by this ledger and its clones.
+    pub fn writes(&self) -> Writes {
+        self.writes.get()
+    }
+
+    /// How far the ledger has come, as far as this process has seen.
+    pub fn progress(&self) -> Progress {
+        self.recent.progress()
+    }
+
+    /// Forgets which entries were seen. For a new term, which compares the ledger with the fence instead.
+    pub fn forget_past(&self) {
+        self.recent.clear();
     }
 }
 

@@ -1,8 +1,9 @@
 //! Opening a ledger: to write, to read, to bring it up to date, to copy it.
 
 use super::{
-    Durability, Ledger, LedgerError, Migrated, Place, effort, migrate,
+    Durability, Ledger, LedgerError, Migrated, Place, effort, migrate, recent,
     store::{Access, Store},
+    writes,
 };
 use std::{path::Path, sync::Arc};
 
@@ -45,6 +46,8 @@ impl Ledger {
             place: Arc::new(place),
             weather: None,
             meter: effort::Meter::default(),
+            recent: recent::Recent::default(),
+            writes: writes::WriteHealth::default(),
             #[cfg(feature = "planted")]
             planted: None,
         }

@@ -113,8 +113,8 @@ pub(super) async fn reserve(transaction: &mut Transaction, ask: &Ask<'_>) -> Res
         Answer::Keep(_) => {}
         Answer::Use(account) => {
             let row = rows.get(account);
-            take(transaction, ask, account, row, row.map_or(Holding::Free, |row| row.holding.clone()))
-                .await?;
+            let holding = row.map_or(Holding::Free, |row| row.holding.clone());
+            take(transaction, ask, account, row, holding).await?;
             leave(transaction, queued.as_ref(), Leaves::Otherwise).await?;
             reserved.confirmed = row.is_none_or(Account::is_confirmed);
         }
@@ -169,7 +169,12 @@ async fn keep(transaction: &mut Transaction, ask: &Ask<'_>) -> Result<Option<Res
     let row = accounts::find(transaction, &standing.account).await?;
     let choice = Choice::Shared(Vec::new());
     let answer = decide(&Question { pool: ask.pool, standing: Some(standing.account), choice });
-    let confirmed = row.is_some_and(|row| row.is_confirmed());
+    let confirmed = row.as_ref().is_some_and(Account::is_confirmed);
+    if row.as_ref().is_some_and(|row| !transaction.covers(row)) {
+        let (event, because) = (Event::Kept, "it asked again");
+        let (tenant, request) = (standing.tenant.as_ref(), Some(ask.request));
+        transaction.note(Note { event, account: None, tenant, request, because }).await?;
+    }
     Ok(Some(Reserved { answer, confirmed, queued: false }))
 }
 

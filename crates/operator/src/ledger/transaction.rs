@@ -1,12 +1,13 @@
 //! A transaction on the ledger of one place: under the leader's epoch, with locks in the one order.
 
 use super::{
-    Fate, LedgerError, Place, Weather,
+    Account, Fate, LedgerError, Place, Weather,
     effort::Meter,
     history::Note,
+    recent::Recent,
     store::{Row, Session, Value},
 };
-use allotment_core::pool::{Epoch, PoolKey, RequestUid, Tenant};
+use allotment_core::pool::{Epoch, FENCED_ENTRIES, PoolKey, RequestUid, Tenant};
 use jiff::Timestamp;
 use std::{collections::BTreeSet, future::pending, sync::Arc};
 
@@ -17,6 +18,15 @@ pub(super) struct Leader {
     pub(super) holder: String,
 }
 
+/// Who leads, and how many of the entries `$3` to `$10` there are.
+macro_rules! leader {
+    () => {
+        "SELECT epoch, holder, \
+         (SELECT count(*) FROM history WHERE id IN ($3, $4, $5, $6, $7, $8, $9, $10)) \
+         FROM leaders WHERE garden = $1 AND project = $2"
+    };
+}
+
 /// An open transaction.
 pub(super) struct Transaction {
     session: Session,
@@ -25,6 +35,9 @@ pub(super) struct Transaction {
     pub(super) leader: Leader,
     pub(super) now: Timestamp,
     meter: Meter,
+    recent: Recent,
+    /// The last entry of the history that this transaction has made.
+    noted: Option<i64>,
     #[cfg(feature = "planted")]
     pub(super) seen: super::planted::Seen,
 }
@@ -36,6 +49,7 @@ impl Transaction {
         doing: &'static str,
         now: Timestamp,
         meter: &Meter,
+        recent: &Recent,
     ) -> Self {
         let leader = Leader { epoch: Epoch(0), holder: String::new() };
         Self {
@@ -45,6 +59,8 @@ impl Transaction {
             leader,
             now,
             meter: meter.clone(),
+            recent: recent.clone(),
+            noted: None,
             #[cfg(feature = "planted")]
             seen: super::planted::Seen::default(),
         }
@@ -78,18 +94,43 @@ impl Transaction {
         self.run(sql, &[]).await
     }
 
-    /// Refuses a writer who does not lead, and lets nobody else begin to lead until this transaction is over.
+    /// Refuses a writer who does not lead, and lets nobody else begin to lead until this transaction is over. Refuses a database that
+    /// went back, too.
     pub(super) async fn under(&mut self, epoch: Epoch) -> Result<(), LedgerError> {
-        const SQL: &str = "SELECT epoch, holder FROM leaders WHERE garden = $1 AND project = $2 FOR SHARE";
-        let rows = self.query(SQL, &[]).await?;
-        self.led_by(epoch, rows.first())
+        self.only_under(epoch, concat!(leader!(), " FOR SHARE")).await
     }
 
     /// The same, and waits until every other writing transaction is over, and keeps new ones out.
     pub(super) async fn alone_under(&mut self, epoch: Epoch) -> Result<(), LedgerError> {
-        const SQL: &str = "SELECT epoch, holder FROM leaders WHERE garden = $1 AND project = $2 FOR UPDATE";
-        let rows = self.query(SQL, &[]).await?;
-        self.led_by(epoch, rows.first())
+        self.only_under(epoch, concat!(leader!(), " FOR UPDATE")).await
+    }
+
+    async fn only_under(&mut self, epoch: Epoch, sql: &'static str) -> Result<(), LedgerError> {
+        let seen = self.recent.progress().entries;
+        let rows = self.query(sql, &padded(&seen)).await?;
+        self.led_by(epoch, rows.first())?;
+        let found = rows.first().map_or(Ok(0), |row| row.int(2))?;
+        if usize::try_from(found) == Ok(seen.len()) { Ok(()) } else { self.has_not_gone_back().await }
+    }
+
+    /// Refuses a database that does not hold what this process has seen committed.
+    pub(super) async fn has_not_gone_back(&mut self) -> Result<(), LedgerError> {
+        let seen = self.recent.progress().entries;
+        match self.missing(&seen).await?.first() {
+            Some(missing) => Err(LedgerError::WentBack { doing: self.doing, missing: *missing }),
+            None => Ok(()),
+        }
+    }
+
+    /// The entries of the history among these that are not there, in order. At most [`FENCED_ENTRIES`] are looked for.
+    pub(super) async fn missing(&mut self, entries: &[i64]) -> Result<Vec<i64>, LedgerError> {
+        const SQL: &str = "SELECT id FROM history WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8)";
+        let rows = self.run(SQL, &padded(entries)).await?;
+        let found = rows.iter().map(|row| row.int(0)).collect::<Result<Vec<_>, _>>()?;
+        let mut missing: Vec<i64> = entries.iter().copied().take(FENCED_ENTRIES).collect();
+        missing.retain(|entry| !found.contains(entry));
+        missing.sort_unstable();
+        Ok(missing)
     }
 
     fn led_by(&mut self, mine: Epoch, row: Option<&Row>) -> Result<(), LedgerError> {
@@ -162,7 +203,16 @@ impl Transaction {
             Value::from(self.leader.epoch.0),
         ];
         let rows = self.query(SQL, &parameters).await?;
-        rows.first().ok_or_else(|| self.broken("an entry of the history got no number"))?.int(0)
+        let number =
+            rows.first().ok_or_else(|| self.broken("an entry of the history got no number"))?.int(0)?;
+        self.noted = Some(number);
+        Ok(number)
+    }
+
+    /// Whether a database that loses the last change of an account shows it by losing one of the entries that are remembered, too. A
+    /// change of an earlier epoch came before this term's first entry.
+    pub(super) fn covers(&self, row: &Account) -> bool {
+        row.epoch != self.leader.epoch || self.recent.progress().entries.contains(&row.version)
     }
 
     pub(super) fn broken(&self, because: &str) -> LedgerError {
@@ -179,7 +229,8 @@ impl Transaction {
         outcome: Result<T, LedgerError>,
         weather: Option<&dyn Weather>,
     ) -> Result<T, LedgerError> {
-        let Self { session, doing, .. } = self;
+        let Self { session, doing, noted, recent, .. } = self;
+        let committed = || noted.into_iter().for_each(|number| recent.committed(number));
         let value = match outcome {
             Ok(value) => value,
             Err(error) => {
@@ -189,6 +240,7 @@ impl Transaction {
         };
         let Some(weather) = weather else {
             session.commit().await?;
+            committed();
             return Ok(value);
         };
         if let Some(parked) = weather.park(doing) {
@@ -203,11 +255,20 @@ impl Transaction {
             weather.committed(doing);
         }
         match fate {
-            Fate::Go => Ok(value),
+            Fate::Go => {
+                committed();
+                Ok(value)
+            }
             Fate::FailBefore | Fate::FailAfter => Err(failed()),
             Fate::HangBefore | Fate::HangAfter => pending().await,
         }
     }
+}
+
+/// As many parameters as there are numbers at most. No entry has the number 0.
+fn padded(numbers: &[i64]) -> Vec<Value> {
+    let padding = std::iter::repeat(&0);
+    numbers.iter().chain(padding).take(FENCED_ENTRIES).copied().map(Value::from).collect()
 }
 
 /// A time as a column has it.

@@ -214,7 +214,10 @@ fn standing(is_complete: bool, leads: bool) -> (Mark, String) {
 /// The ledger, and what stands against handing out.
 async fn about_accounts(operator: &subscription::Operator) -> [Check; 3] {
     let ledger = match timeout(LEDGER_DEADLINE, operator.ledger().epoch()).await {
-        Ok(Ok(epoch)) => (Mark::Good, format!("reachable, epoch {epoch}")),
+        Ok(Ok(epoch)) => match operator.ledger().writes().error {
+            None => (Mark::Good, format!("reachable, epoch {epoch}")),
+            Some(error) => (Mark::Failed, format!("it can be read, but the last write failed: {error}")),
+        },
         Ok(Err(error)) => (Mark::Failed, error.to_string()),
         Err(_) => (Mark::Failed, format!("no answer in {} s", LEDGER_DEADLINE.as_secs())),
     };

@@ -1,18 +1,28 @@
 //! A status that somebody else wrote: it says that a request is bound, and the ledger gave it nothing, or another account.
 
 use super::{
-    RequestName, Trouble,
+    RequestName, Task, Trouble,
+    request::is_bound,
     run::Inner,
-    term::{account_of, key_of},
+    term::{Term, account_of, key_of},
 };
-use allotment_api::kyma::{SecretReference, SubscriptionRequest, SubscriptionRequestStatus};
+use crate::{
+    ledger::LedgerError,
+    runtime::{events::Tone, queue::Outcome},
+};
+use allotment_api::{
+    condition::ConditionStatus,
+    kyma::{SecretReference, SubscriptionRequest, SubscriptionRequestStatus},
+};
 use allotment_core::{
+    condition::{self, Verdict},
     marks::{self, MARKS_IGNORED},
     pool::{AccountName, RequestUid, Tenant},
 };
 use std::{
     collections::BTreeMap,
     sync::{MutexGuard, PoisonError},
+    time::Duration,
 };
 
 /// What a status that says Bound is worth.
@@ -24,7 +34,15 @@ pub(super) enum Bound {
     Elsewhere,
     /// The ledger has given it nothing, and no Shoot says otherwise.
     Never,
+    /// The ledger has lost it: a Shoot says that there was an account, but not enough to give it back.
+    Unproven(String),
 }
+
+/// The condition of a request whose account the ledger has lost.
+pub(super) const ASSIGNMENT_KNOWN: &str = "AssignmentKnown";
+
+/// Every request that says Bound is compared with the ledger so often. It reads all assignments at once.
+pub(super) const BOUND_RESYNC: Duration = Duration::from_secs(600);
 
 const NEVER: &str = "the status said that there is an account, and none was given to this request; the status is what the operator \
      reports, only the operator writes it";
@@ -39,8 +57,8 @@ impl Inner {
     }
 
     /// Whether a status that says Bound is true. A Shoot with the request's UID proves it, too, whatever became of the ledger: only
-    /// the operators write Shoots.
-    pub(super) async fn examine(&self, request: &SubscriptionRequest) -> Result<Bound, Trouble> {
+    /// the operators write Shoots. The assignment is given back to the request then.
+    pub(super) async fn examine(&self, term: Term, request: &SubscriptionRequest) -> Result<Bound, Trouble> {
         let uid = key_of(request).uid;
         let known = self.assigned().get(&uid).cloned();
         let account = match known {
@@ -50,7 +68,7 @@ impl Inner {
                     self.assigned().insert(uid, assignment.account.clone());
                     assignment.account
                 }
-                None if self.shoot_of(&uid).await?.is_some() => return Ok(Bound::Truly),
+                None if self.shoot_of(&uid).await?.is_some() => return self.restore(term, request).await,
                 None => return Ok(Bound::Never),
             },
         };
@@ -59,13 +77,87 @@ impl Inner {
         Ok(if named.is_none_or(|named| named == account) { Bound::Truly } else { Bound::Elsewhere })
     }
 
+    /// Gives a request back the account that its Shoot is in, if the binding agrees.
+    async fn restore(&self, term: Term, request: &SubscriptionRequest) -> Result<Bound, Trouble> {
+        let proven = {
+            let index = self.index();
+            let proven = self.proven_assignment(&index, request);
+            proven.filter(|it| index.shows_shoot_of(&it.account, &it.request.uid))
+        };
+        let Some(assignment) = proven else {
+            let because = "its Shoot is in another account than its status names, or the labels of the binding disagree";
+            return Ok(Bound::Unproven(because.to_owned()));
+        };
+        let because = "the ledger had lost it; its Shoot is in the account, and the binding agrees";
+        match self.ledger.assign(term.epoch, &assignment, because, self.clock.now()).await {
+            Ok(()) => {
+                let note = format!(
+                    "account {} is written down for this request again: {because}",
+                    assignment.account
+                );
+                tracing::warn!(request = %assignment.request, account = %assignment.account, because, "assignment restored");
+                self.recorder.say(request, Tone::Warning, "AssignmentRestored", &note).await;
+                self.assigned().insert(assignment.request.uid, assignment.account);
+                Ok(Bound::Truly)
+            }
+            Err(LedgerError::Refused { because, .. }) => Ok(Bound::Unproven(because)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Compares every request that says Bound with the ledger.
+    pub(super) async fn look_at_bound(&self) -> Result<Outcome, Trouble> {
+        let rows = self.ledger.accounts().await?;
+        let assignments = rows.into_iter().flat_map(|row| row.assignments);
+        let fresh: BTreeMap<RequestUid, AccountName> =
+            assignments.map(|it| (it.request.uid, it.account)).collect();
+        let differ: Vec<RequestName> = {
+            let index = self.index();
+            let bound = index.requests().filter(|(_, request)| is_bound(request));
+            let differs = |request: &SubscriptionRequest| {
+                let named = account_of(&index, request);
+                fresh.get(&key_of(request).uid) != named.as_ref()
+            };
+            bound.filter(|(_, request)| differs(request)).map(|(name, _)| name.clone()).collect()
+        };
+        *self.assigned() = fresh;
+        differ.into_iter().for_each(|name| self.add(Task::Request(name)));
+        Ok(Outcome::After(BOUND_RESYNC))
+    }
+
+    /// Reports whether the ledger has the account of a request that says Bound.
+    pub(super) fn report_assignment(
+        &self,
+        request: &SubscriptionRequest,
+        unproven: Option<&str>,
+        status: &mut SubscriptionRequestStatus,
+    ) {
+        let verdict = unproven.map(|because| Verdict {
+            type_: ASSIGNMENT_KNOWN,
+            status: ConditionStatus::False,
+            reason: "AssignmentLost",
+            message: format!(
+                "the ledger does not have the account of this request, and it cannot be given back: {because}; nobody else gets the \
+                 account while the Shoot is in it"
+            ),
+        });
+        let (generation, now) = (request.metadata.generation, self.clock.now());
+        condition::set_or_remove(&mut status.conditions, ASSIGNMENT_KNOWN, verdict, generation, now);
+    }
+
     /// Takes back what a forged status says. A request that was given nothing is then judged like any other.
-    pub(super) async fn correct(&self, request: &SubscriptionRequest, bound: &Bound) -> Result<(), Trouble> {
+    pub(super) async fn correct(
+        &self,
+        term: Term,
+        request: &SubscriptionRequest,
+        bound: &Bound,
+    ) -> Result<(), Trouble> {
         let before = request.status.clone().unwrap_or_default();
         let (status, note) = match (bound, self.ledger.assignment(&key_of(request).uid).await?) {
             (Bound::Elsewhere, Some(assignment)) => {
                 let account = &assignment.account;
                 let secret = self.index().secret_of(account);
+                self.secure(term).await?;
                 let status = SubscriptionRequestStatus {
                     gardener_secret_name: Some(self.binding_for(account).await?),
                     binding_kind: Some(self.settings.binding_kind),

@@ -1,8 +1,9 @@
 //! The gauges of the pool, read off when somebody asks for them.
 
-use super::{Operator, Trouble};
+use super::{Operator, Trouble, forged::ASSIGNMENT_KNOWN};
 use crate::metrics::{AccountLabel, PoolLabel, QueueLabel, StateLabel, TenantLabel};
-use allotment_core::pool::state;
+use allotment_api::kyma::SubscriptionRequest;
+use allotment_core::{condition, pool::state};
 use std::collections::BTreeMap;
 
 /// The states of accounts, so that one that no account is in says 0.
@@ -13,9 +14,10 @@ impl Operator {
     /// What a scrape gets. `with_ids`: the gauges that have one line for each tenant and account; else histograms of them.
     pub async fn scrape(&self, with_ids: bool) -> Result<String, Trouble> {
         let inner = self.inner();
+        let (gauges, failed) = (inner.metrics.pool(), inner.ledger.writes().failed);
+        gauges.ledger_write_errors.inc_by(failed.saturating_sub(gauges.ledger_write_errors.get()));
         let (queues, rows) = (inner.ledger.queues().await?, inner.ledger.accounts().await?);
         let holdings: BTreeMap<_, _> = rows.iter().map(|row| (&row.account, &row.holding)).collect();
-        let gauges = inner.metrics.pool();
         let now = inner.clock.now();
         {
             let index = inner.index();
@@ -58,6 +60,8 @@ impl Operator {
                     .get_or_create(&TenantLabel { global_account_id: tenant.to_string() })
                     .set(number(count));
             }
+            let lost = index.requests().filter(|(_, request)| has_lost_its_account(request)).count();
+            gauges.assignments_lost.set(number(lost));
             gauges.shoots.set(number(index.shoots()));
             gauges.queue_length.clear();
             gauges.queue_oldest.clear();
@@ -76,6 +80,11 @@ impl Operator {
         gauges.halted.set(i64::from(self.halted().borrow().is_some()));
         Ok(inner.metrics.text())
     }
+}
+
+fn has_lost_its_account(request: &SubscriptionRequest) -> bool {
+    let conditions = request.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    condition::find(conditions, ASSIGNMENT_KNOWN).is_some()
 }
 
 fn number(count: usize) -> i64 {

@@ -9,10 +9,15 @@ use crate::{
     runtime::{census::Census, kept::Kept},
     tenancy::NamespaceRoles,
 };
-use allotment_api::kyma::{BindingKind, SubscriptionRequest};
-use allotment_core::pool::{AccountName, Entry, LabelKeys, Occupied, PoolKey, RequestUid, Shoots, Tenant};
+use allotment_api::{
+    kyma::{BindingKind, SubscriptionRequest},
+    names::finalizer,
+};
+use allotment_core::pool::{
+    AccountName, Entry, LabelKeys, Occupied, PoolKey, RequestUid, Shoots, Tenant, Traces,
+};
 use jiff::Timestamp;
-use kube::api::ObjectMeta;
+use kube::{ResourceExt, api::ObjectMeta};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -289,6 +294,16 @@ impl Index {
     /// Whether a Shoot of this request is in an account, as far as is known.
     pub fn shows_shoot_of(&self, account: &AccountName, request: &RequestUid) -> bool {
         self.shoots_in(account).any(|(_, shoot)| shoot.request.as_ref() == Some(request))
+    }
+
+    /// Signs that this garden was served before.
+    pub fn traces(&self) -> Traces {
+        let shoots = self.shoots.iter().filter(|(_, shoot)| shoot.request.is_some()).count();
+        let is_ours = |request: &SubscriptionRequest| {
+            request.finalizers().iter().any(|it| it == finalizer::SUBSCRIPTION)
+        };
+        let requests = self.requests.iter().filter(|(_, request)| is_ours(request)).count();
+        Traces { shoots, requests }
     }
 
     /// How many Shoots are followed.

@@ -6,14 +6,16 @@
 //! | `occupied` | which accounts are to be had, and why others are not |
 //! | `run` | from start to stop |
 //! | `term` | what a new leader does before it hands anything out |
+//! | `fence` | the garden's record of the ledger, won by compare-and-swap |
 //! | `request`, `release` | one look at a request |
-//! | `forged` | a status that somebody else wrote |
+//! | `forged` | a status that says Bound: somebody else may have written it, or the ledger may have lost it |
 //! | `account` | one look at an account |
 //! | `waiting` | who stands in which queue, and who is woken when |
 //! | `write` | every call to an API server |
 //! | `gauges` | what a scrape gets |
 
 mod account;
+mod fence;
 mod forged;
 mod gauges;
 mod index;
@@ -27,10 +29,11 @@ mod trouble;
 mod waiting;
 mod write;
 
+pub use fence::IDENTITY;
 pub use index::{Index, PoolEntry, RequestName, ShootFact};
 pub use learn::Followed;
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
-pub use term::{IDENTITY, TermError};
+pub use term::TermError;
 pub use trouble::Trouble;
 
 use allotment_core::pool::{AccountName, PoolKey, RequestUid, Tenant};
@@ -52,4 +55,8 @@ pub enum Task {
     Queues,
     /// Accounts on their way from one state to another.
     Unfinished,
+    /// Every request that says Bound: does the ledger agree?
+    Bound,
+    /// The garden's record of the ledger: is it still this term's?
+    Fence,
 }

@@ -22,10 +22,13 @@ use allotment_core::{
     tenancy::{self, Claim, Judged, NamespaceRole},
 };
 use kube::ResourceExt;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// How many free accounts a decision is shown at first. More are only looked at if these are taken.
 const FEW: usize = 64;
+
+/// A request whose account the ledger has lost is looked at again so often: labels and Shoots may prove it by then.
+const UNPROVEN_LOOK: Duration = Duration::from_secs(60);
 
 /// Whether a namespace may name a tenant.
 pub(super) type Judgement = Result<Judged, Denial>;
@@ -56,15 +59,19 @@ impl Inner {
         let wanted = judgement.clone().and_then(|_| wanted(&request.spec, &self.policy().rules));
         // What is bound stays bound, whatever becomes of the rules and of the namespace's tenants.
         if is_bound(&request) && !self.is_queued(&uid) {
-            match self.examine(&request).await? {
+            match self.examine(term, &request).await? {
                 Bound::Truly => {
-                    self.report_tenant(&request, &judgement).await?;
+                    self.report_bound(&request, &judgement, None).await?;
                     return Ok(Outcome::Done);
+                }
+                Bound::Unproven(why) => {
+                    self.report_bound(&request, &judgement, Some(&why)).await?;
+                    return Ok(Outcome::After(UNPROVEN_LOOK));
                 }
                 // The ledger answers with the account that it gave.
                 Bound::Elsewhere if wanted.is_ok() => self.tell_elsewhere(&request).await,
                 bound => {
-                    self.correct(&request, &bound).await?;
+                    self.correct(term, &request, &bound).await?;
                     return Ok(Outcome::Again);
                 }
             }
@@ -102,18 +109,25 @@ impl Inner {
         Ok(tenancy::judge(&role, &namespace, &claim))
     }
 
-    /// Reports on a request that has its account whether its namespace still has the tenant. Nothing follows from it.
-    async fn report_tenant(
+    /// Reports on a request that has its account whether its namespace still has the tenant, and whether the ledger still has the
+    /// account. Nothing follows from it.
+    async fn report_bound(
         &self,
         request: &SubscriptionRequest,
         judgement: &Judgement,
+        unproven: Option<&str>,
     ) -> Result<(), Trouble> {
         let mut status = request.status.clone().unwrap_or_default();
         self.report(request, judgement, &mut status);
-        if self.write_status(request, &status).await?
-            && let Err(denial) = judgement
-        {
-            self.recorder.say(request, Tone::Warning, denial.reason, &denial.message).await;
+        self.report_assignment(request, unproven, &mut status);
+        if self.write_status(request, &status).await? {
+            if let Err(denial) = judgement {
+                self.recorder.say(request, Tone::Warning, denial.reason, &denial.message).await;
+            }
+            if let Some(because) = unproven {
+                tracing::error!(request = %key_of(request), because, "the ledger has lost its account");
+                self.recorder.say(request, Tone::Warning, "AssignmentLost", because).await;
+            }
         }
         Ok(())
     }
@@ -196,6 +210,7 @@ impl Inner {
         }
         self.assigned().insert(uid, account.clone());
         let progress = self.bound(&account, wanted).await?;
+        self.secure(term).await?;
         if self.publish_judged(request, &progress, judgement).await? {
             let latency = self.clock.now().duration_since(started);
             self.metrics
@@ -318,7 +333,7 @@ impl Inner {
     }
 }
 
-fn is_bound(request: &SubscriptionRequest) -> bool {
+pub(super) fn is_bound(request: &SubscriptionRequest) -> bool {
     request.status.as_ref().is_some_and(|status| {
         status.phase == Some(SubscriptionPhase::Bound) && status.gardener_secret_name.is_some()
     })

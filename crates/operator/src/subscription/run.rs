@@ -2,13 +2,15 @@
 
 use super::{
     Followed, Index, Task, Trouble,
+    fence::Fenced,
+    forged::BOUND_RESYNC,
     index::BindingRef,
     term::{Term, TermError},
     waiting::Waiting,
     write::NewestShoots,
 };
 use crate::{
-    ledger::{Ledger, LedgerError},
+    ledger::Ledger,
     metrics::Metrics,
     runtime::{
         clock::Clock,
@@ -28,7 +30,7 @@ use allotment_api::{
     kyma::{BindingKind, SubscriptionRequest},
 };
 use allotment_core::{
-    pool::{AccountName, Epoch, LabelKeys, MultiAccount, RequestUid, tenant_of, wanted},
+    pool::{AccountName, Epoch, LabelKeys, MultiAccount, RequestUid, Traces, tenant_of, wanted},
     quotas::Fairness,
     rules::RuleSet,
     tenancy::Tenancy,
@@ -51,6 +53,11 @@ pub const LEASE_NAME: &str = "allotment-subscription";
 
 /// How long until a leader that may not hand anything out looks again whether it may.
 const TERM_RETRY: Duration = Duration::from_secs(10);
+
+/// How long until a term that could not begin for another reason is tried again, at first; twice as long each time. Every attempt may
+/// raise the epoch.
+const TERM_RETRY_AFTER: Duration = Duration::from_secs(1);
+const TERM_RETRY_AT_MOST: Duration = Duration::from_secs(30);
 
 /// How often accounts on their way from one state to another are looked at, if nothing else makes somebody look.
 const UNFINISHED_LOOK: Duration = Duration::from_secs(60);
@@ -135,7 +142,9 @@ pub(super) struct Inner {
     /// Why nothing is handed out, if nothing is.
     halted: watch::Sender<Option<String>>,
     leadership: Leadership,
-    /// Somebody else has raised the epoch in the ledger: this term is over, whatever the Lease says.
+    /// The fence as this term wrote it last. Locked while it is written, so that one write serves all who wait.
+    pub(super) fenced: tokio::sync::Mutex<Option<Fenced>>,
+    /// Somebody else has raised the epoch in the ledger, or has the fence: this term is over, whatever the Lease says.
     pub(super) outdated: watch::Sender<bool>,
 }
 
@@ -173,6 +182,7 @@ impl Operator {
             queue: Queue::new(),
             waiting: Mutex::default(),
             halted: watch::channel(None).0,
+            fenced: tokio::sync::Mutex::new(None),
             outdated: watch::channel(false).0,
         }))
     }
@@ -261,9 +271,9 @@ impl Operator {
         }
     }
 
-    /// Whether the ledger is the one that the garden was served from, and not older. Only looks.
-    pub async fn fits(&self) -> Result<(), Trouble> {
-        self.0.fitting().await.map(drop)
+    /// Whether the ledger is the one that the garden was served from, and not older. Only reads.
+    pub async fn verify_ledger_identity(&self, traces: Traces) -> Result<(), Trouble> {
+        self.0.verify_ledger_identity(traces).await.map(drop)
     }
 
     async fn look_at(&self, term: Term, task: &Task) -> Result<Outcome, Trouble> {
@@ -275,6 +285,8 @@ impl Operator {
             Task::Line(pool, tenant) => self.0.look_at_line(pool, tenant).await,
             Task::Queues => self.0.look_at_queues().await,
             Task::Unfinished => self.0.look_at_unfinished().await,
+            Task::Bound => self.0.look_at_bound().await,
+            Task::Fence => self.0.look_at_fence(term).await,
         }
     }
 }
@@ -334,11 +346,13 @@ impl Controller for Operator {
         self.0.wake_everybody();
         self.0.add(Task::Unfinished);
         self.0.add(Task::Queues);
+        self.0.add(Task::Fence);
+        self.0.queue.add_after(Task::Bound, BOUND_RESYNC);
         let (inner, settings) = (&self.0, &self.0.settings);
         let key = |task: &Task| inner.fair_key(task);
         work(settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| async move {
             self.look_at(term, &task).await.inspect_err(|trouble| {
-                if matches!(trouble, Trouble::Ledger(LedgerError::Stale { .. })) {
+                if trouble.ends_the_term() {
                     inner.outdated.send_replace(true);
                 }
             })
@@ -353,7 +367,9 @@ impl Controller for Operator {
         tokio::select! {
             biased;
             // The sender lives as long as this does.
-            _ = outdated.wait_for(|outdated| *outdated) => tracing::warn!("the ledger has another leader; starting over"),
+            _ = outdated.wait_for(|outdated| *outdated) => {
+                tracing::warn!("the ledger or its fence is not this term's any more; starting over");
+            }
             () = Box::pin(self.serve()) => (),
         }
     }
@@ -371,7 +387,12 @@ impl Inner {
     /// For whom a task is done.
     fn fair_key(&self, task: &Task) -> FairKey {
         match task {
-            Task::Account(_) | Task::Pool(_) | Task::Queues | Task::Unfinished => FairKey::Everybody,
+            Task::Account(_)
+            | Task::Pool(_)
+            | Task::Queues
+            | Task::Unfinished
+            | Task::Bound
+            | Task::Fence => FairKey::Everybody,
             Task::Line(_, tenant) => FairKey::Tenant(tenant.to_string()),
             // Whose it was is known to the ledger only; all of them take turns with the namespaces.
             Task::Orphan(_) => FairKey::namespace(""),
@@ -424,6 +445,7 @@ impl Inner {
     async fn begin_when_possible(&self) -> Term {
         self.cache.until_complete().await;
         self.roles.until_listed().await;
+        let mut wait = TERM_RETRY_AFTER;
         loop {
             // What came up so far is seen by the comparison, and a term that was dropped has left tasks behind that nobody
             // will finish.
@@ -435,12 +457,12 @@ impl Inner {
                 }
                 Err(trouble) => trouble,
             };
-            let waits_for_a_person =
-                matches!(&trouble, Trouble::Term(TermError::Foreign { .. } | TermError::Old { .. }));
-            let wait = if waits_for_a_person { TERM_RETRY } else { Duration::from_secs(1) };
             tracing::error!(%trouble, "nothing is handed out");
             self.halted.send_replace(Some(trouble.to_string()));
-            tokio::time::sleep(wait).await;
+            // Nothing is written before the ledger was found to fit, so looking again for a person's remedy costs little.
+            let waits_for_a_person = matches!(&trouble, Trouble::Term(TermError::Mismatch(_)));
+            tokio::time::sleep(if waits_for_a_person { TERM_RETRY } else { wait }).await;
+            wait = (wait * 2).min(TERM_RETRY_AT_MOST);
         }
     }
 

@@ -1,23 +1,18 @@
 //! What a new leader does before it hands anything out: it makes sure that the ledger is the right one, raises the epoch
 //! in it, and compares it with the garden.
 
-use super::{RequestName, Task, Trouble, index::Index, run::Inner};
+use super::{IDENTITY, RequestName, Task, Trouble, fence::FoundFence, index::Index, run::Inner};
 use crate::{
-    ledger::{Account, Assignment, RequestKey},
-    runtime::call::call,
+    ledger::{Account, Assignment, LedgerId, Past, RequestKey},
+    runtime::events::Tone,
 };
 use allotment_api::kyma::{SubscriptionPhase, SubscriptionRequest};
-use allotment_core::pool::{AccountName, Epoch, RequestUid, wanted};
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::{
-    Api, ResourceExt,
-    api::{ObjectMeta, Patch, PatchParams, PostParams},
+use allotment_core::pool::{
+    AccountName, Epoch, Fence, LedgerFacts, LedgerMismatch, RequestUid, Traces, verify, wanted,
 };
-use serde_json::json;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::ResourceExt;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The ConfigMap in the garden that says which ledger the garden is served from.
-pub const IDENTITY: &str = "allotment-ledger";
 
 /// A time of leadership.
 #[derive(Clone, Copy, Debug)]
@@ -28,98 +23,90 @@ pub(super) struct Term {
 /// Why a leader hands nothing out.
 #[derive(Debug, thiserror::Error)]
 pub enum TermError {
-    /// The garden was served from another ledger.
-    #[error(
-        "this garden was served from ledger {known}, but this one is {found}: it was lost, or another installation serves \
-         this garden; stop the other one or bring the ledger back, or run `allotment ledger rebuild`"
-    )]
-    Foreign {
-        /// The ledger that the garden knows.
-        known: String,
-        /// Ours.
-        found: String,
-    },
-    /// The ledger is older than what the garden has seen.
-    #[error(
-        "this garden has seen epoch {known} of the ledger, but the ledger is at epoch {found}: it comes from an old backup; \
-         bring a newer one back, or run `allotment ledger rebuild`"
-    )]
-    Old {
-        /// The epoch that the garden has seen.
-        known: Epoch,
-        /// The ledger's.
-        found: Epoch,
-    },
+    /// The ledger does not fit the garden. Somebody has to see to it.
+    #[error(transparent)]
+    Mismatch(#[from] LedgerMismatch),
+    /// The fence is another term's now, or nobody's.
+    #[error("another process has taken over ConfigMap {IDENTITY}, or somebody removed it; starting over")]
+    Over,
+    /// Somebody changes the fence all the time.
+    #[error("ConfigMap {IDENTITY} changes all the time: find out who writes it")]
+    Contended,
 }
 
 impl Inner {
     /// Begins a term.
     pub(super) async fn begin(&self) -> Result<Term, Trouble> {
-        let (uuid, version) = self.fitting().await?;
-        let epoch = self.ledger.lead(&self.settings.identity, self.clock.now()).await?;
-        self.write_identity(&Identity { uuid, epoch }, version).await?;
-        let term = Term { epoch };
+        // From here on the fence says what must be there.
+        self.ledger.forget_past();
+        let traces = self.index().traces();
+        let Verified { uuid, found } = self.verify_ledger_identity(traces).await?;
+        let (term, id) = self.lead().await?;
+        self.win_fence(uuid, term, id, found.version.as_deref()).await?;
         self.compare(term).await?;
-        tracing::info!(%epoch, "the ledger is compared with the garden; accounts can be handed out");
+        if found.fence == Fence::Missing {
+            self.tell_first_start().await?;
+        }
+        tracing::info!(epoch = %term.epoch, "the ledger is compared with the garden; accounts can be handed out");
         Ok(term)
     }
 
-    /// The ledger's identity and the version of the garden's note about it, if the two fit.
-    pub(super) async fn fitting(&self) -> Result<(String, Option<String>), Trouble> {
-        let known = self.known_identity().await?;
-        let ours = self.ledger.identity().await?;
-        if let Some((known, _)) = known.as_ref().filter(|(known, _)| known.uuid != ours.uuid) {
-            return Err(TermError::Foreign { known: known.uuid.clone(), found: ours.uuid }.into());
-        }
-        if let Some((known, _)) = known.as_ref().filter(|(known, _)| known.epoch > ours.epoch) {
-            return Err(TermError::Old { known: known.epoch, found: ours.epoch }.into());
-        }
-        Ok((ours.uuid, known.map(|(_, version)| version)))
+    /// The ledger's UUID and the fence, if the two fit.
+    pub(super) async fn verify_ledger_identity(&self, traces: Traces) -> Result<Verified, Trouble> {
+        let found = self.read_fence().await?;
+        let LedgerId { uuid, epoch, is_empty } = self.ledger.identity().await?;
+        let Past { term, missing } = match &found.fence {
+            Fence::Known(known) => self.ledger.past(known.epoch, &known.entries).await?,
+            Fence::Missing | Fence::Unreadable => Past { term: None, missing: Vec::new() },
+        };
+        let facts = LedgerFacts { uuid: uuid.clone(), epoch, is_empty, term, missing };
+        verify(&found.fence, &facts, traces).map_err(TermError::from)?;
+        Ok(Verified { uuid, found })
+    }
+
+    /// Raises the epoch in the ledger.
+    async fn lead(&self) -> Result<(Term, String), Trouble> {
+        let (identity, now) = (&self.settings.identity, self.clock.now());
+        // The identity is random, so not even a copy of this process has the same one.
+        let id = format!("{identity}/{now}");
+        let epoch = self.ledger.lead(identity, &id, now).await?;
+        Ok((Term { epoch }, id))
     }
 
     /// Throws away what the ledger says about the present, and makes it anew from the cluster.
     pub(super) async fn rebuild(&self) -> Result<Epoch, Trouble> {
         self.cache.until_complete().await;
-        let known = self.known_identity().await?;
+        let found = self.read_fence().await?;
         let uuid = self.ledger.identity().await?.uuid;
-        let epoch = self.ledger.lead(&self.settings.identity, self.clock.now()).await?;
-        self.ledger.clear(epoch, "made anew from the cluster", self.clock.now()).await?;
-        self.compare(Term { epoch }).await?;
+        let (term, id) = self.lead().await?;
+        self.ledger.clear(term.epoch, "made anew from the cluster", self.clock.now()).await?;
+        self.compare(term).await?;
         // Last: where this breaks off before, a halted operator stays halted.
-        self.write_identity(&Identity { uuid, epoch }, known.map(|(_, version)| version)).await?;
-        Ok(epoch)
+        self.win_fence(uuid, term, id, found.version.as_deref()).await?;
+        Ok(term.epoch)
     }
 
-    async fn known_identity(&self) -> Result<Option<(Identity, String)>, Trouble> {
-        let api: Api<ConfigMap> = Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
-        let found = call(|| format!("read ConfigMap {IDENTITY}"), api.get_opt(IDENTITY)).await?;
-        Ok(found.and_then(|map| {
-            let data = map.data.as_ref()?;
-            let epoch = data.get("epoch").and_then(|epoch| epoch.parse().ok()).map_or(Epoch(0), Epoch);
-            let identity = Identity { uuid: data.get("ledger")?.clone(), epoch };
-            Some((identity, map.resource_version().unwrap_or_default()))
-        }))
-    }
-
-    async fn write_identity(&self, identity: &Identity, version: Option<String>) -> Result<(), Trouble> {
-        let api: Api<ConfigMap> = Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
-        let data = BTreeMap::from([
-            ("ledger".to_owned(), identity.uuid.clone()),
-            ("epoch".to_owned(), identity.epoch.to_string()),
-        ]);
-        match version {
-            None => {
-                let metadata = ObjectMeta { name: Some(IDENTITY.to_owned()), ..ObjectMeta::default() };
-                let map = ConfigMap { metadata, data: Some(data), ..ConfigMap::default() };
-                let params = PostParams::default();
-                call(|| format!("create ConfigMap {IDENTITY}"), api.create(&params, &map)).await?;
-            }
-            Some(version) => {
-                let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
-                let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-                call(|| format!("update ConfigMap {IDENTITY}"), api.patch(IDENTITY, &params, &patch)).await?;
-            }
-        }
+    /// Says what was found at a first start: a pool that other systems have used is taken over as its labels have it.
+    async fn tell_first_start(&self) -> Result<(), Trouble> {
+        let rows = self.ledger.accounts().await?;
+        let held = rows.iter().filter(|row| row.holding.tenant().is_some()).count();
+        let (accounts, shoots) = {
+            let index = self.index();
+            (index.entries().count(), index.shoots())
+        };
+        let because = format!(
+            "this garden was not served from a ledger before: {accounts} accounts, {held} of them held by tenants or dirty as their \
+             labels have it, {shoots} Shoots"
+        );
+        tracing::info!(because, "first start");
+        let about = ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("ConfigMap".to_owned()),
+            name: Some(IDENTITY.to_owned()),
+            namespace: Some(self.settings.garden_namespace.clone()),
+            ..ObjectReference::default()
+        };
+        self.garden_recorder.say_about(about, Tone::Normal, "FirstStart", &because).await;
         Ok(())
     }
 
@@ -180,40 +167,44 @@ impl Inner {
 
     /// Assignments that the ledger has lost: the request says that it is bound, and the entry is the tenant's or shared.
     fn proven_assignments(&self, assigned: &BTreeSet<RequestUid>) -> Vec<Assignment> {
-        let (index, policy) = (self.index(), self.policy());
-        let bound = index.requests().filter(|(_, request)| {
-            request.status.as_ref().is_some_and(|status| {
-                status.gardener_secret_name.is_some()
-                    && matches!(status.phase, Some(SubscriptionPhase::Bound | SubscriptionPhase::Releasing))
-            })
+        let index = self.index();
+        let is_bound = |request: &SubscriptionRequest| {
+            let phase = request.status.as_ref().and_then(|status| status.phase);
+            matches!(phase, Some(SubscriptionPhase::Bound | SubscriptionPhase::Releasing))
+        };
+        let lost = index.requests().map(|(_, request)| request).filter(|request| {
+            is_bound(request) && !assigned.contains(&RequestUid::new(request.uid().unwrap_or_default()))
         });
-        let lost = bound
-            .filter(|(_, request)| !assigned.contains(&RequestUid::new(request.uid().unwrap_or_default())));
-        lost.filter_map(|(_, request)| {
-            let wanted = wanted(&request.spec, &policy.rules).ok();
-            let account = account_of(&index, request)?;
-            let entry = &index.entry(&account)?.entry;
-            let pool = entry.pool.clone()?;
-            let tenant = request.status.as_ref()?.tenant_name.clone().map(allotment_core::pool::Tenant::new);
-            let agrees =
-                if pool.shared { tenant.is_none() } else { tenant.is_some() && entry.tenant == tenant };
-            (agrees && wanted.is_none_or(|wanted| wanted.tenant == tenant)).then(|| Assignment {
-                request: key_of(request),
-                tenant,
-                account,
-                pool,
-                cluster: cluster_of(request),
-                since: self.clock.now(),
-            })
+        lost.filter_map(|request| self.proven_assignment(&index, request)).collect()
+    }
+
+    /// The assignment that a request's status names, where the entry agrees with it.
+    pub(super) fn proven_assignment(
+        &self,
+        index: &Index,
+        request: &SubscriptionRequest,
+    ) -> Option<Assignment> {
+        let wanted = wanted(&request.spec, &self.policy().rules).ok();
+        let account = account_of(index, request)?;
+        let entry = &index.entry(&account)?.entry;
+        let pool = entry.pool.clone()?;
+        let tenant = request.status.as_ref()?.tenant_name.clone().map(allotment_core::pool::Tenant::new);
+        let agrees = if pool.shared { tenant.is_none() } else { tenant.is_some() && entry.tenant == tenant };
+        (agrees && wanted.is_none_or(|wanted| wanted.tenant == tenant)).then(|| Assignment {
+            request: key_of(request),
+            tenant,
+            account,
+            pool,
+            cluster: cluster_of(request),
+            since: self.clock.now(),
         })
-        .collect()
     }
 }
 
-/// Which ledger, and how far it was.
-struct Identity {
+/// A ledger that fits the garden.
+pub(super) struct Verified {
     uuid: String,
-    epoch: Epoch,
+    found: FoundFence,
 }
 
 /// The account whose binding a request's status names.

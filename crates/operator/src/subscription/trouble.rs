@@ -23,6 +23,17 @@ pub enum Trouble {
     Behind(u64),
 }
 
+impl Trouble {
+    /// Whether whoever leads must make sure that it still does, from the beginning.
+    pub(super) fn ends_the_term(&self) -> bool {
+        matches!(
+            self,
+            Self::Ledger(LedgerError::Stale { .. } | LedgerError::WentBack { .. })
+                | Self::Term(TermError::Over)
+        )
+    }
+}
+
 impl Obstacle for Trouble {
     fn category(&self) -> &'static str {
         match self {

@@ -21,7 +21,7 @@ use allotment_core::{
     cluster::flow::forget_managed_fields,
     pool::{
         AccountName, Ailment, Asked, Complaint, Grown, NotReady, Occupied, Patient, PoolKey, PoolSummary,
-        RequestUid, Row, Sides, Tenant, compare, occupied_account, same_credentials, state, summarize,
+        RequestUid, Row, Sides, Tenant, Traces, compare, occupied_account, same_credentials, state, summarize,
     },
 };
 use jiff::Timestamp;
@@ -185,6 +185,11 @@ impl Survey {
                 *self.waiting.entry(pool).or_default() += 1;
             }
         }
+    }
+
+    /// Signs that this garden was served before.
+    pub fn traces(&self) -> Traces {
+        self.index.traces()
     }
 
     /// Every pool in numbers.

@@ -86,7 +86,7 @@ impl Bench {
     /// Opens it, and leads.
     pub async fn lead(&self) -> (Ledger, Epoch) {
         let ledger = self.open().await;
-        let epoch = ledger.lead("me", now()).await.unwrap();
+        let epoch = ledger.lead("me", "a term", now()).await.unwrap();
         (ledger, epoch)
     }
 }

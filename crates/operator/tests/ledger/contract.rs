@@ -23,8 +23,8 @@ pub async fn identity_and_epoch(bench: Bench) {
     let ledger = bench.open().await;
     let first = ledger.identity().await.unwrap();
     assert_eq!((first.epoch, first.is_empty, first.uuid.len()), (Epoch(0), true, 36));
-    assert_eq!(ledger.lead("one", now()).await, Ok(Epoch(1)));
-    assert_eq!(ledger.lead("two", now()).await, Ok(Epoch(2)));
+    assert_eq!(ledger.lead("one", "a term", now()).await, Ok(Epoch(1)));
+    assert_eq!(ledger.lead("two", "a term", now()).await, Ok(Epoch(2)));
     assert_eq!(ledger.epoch().await, Ok(Epoch(2)));
     want("r", "t", &accounts("a", 1)).ask(&ledger, Epoch(2)).await.unwrap();
     let later = ledger.identity().await.unwrap();
@@ -36,9 +36,9 @@ pub async fn a_stale_leader_writes_nothing(bench: Bench) {
     let free = accounts("a", 3);
     let nobody = want("r", "t", &free).ask(&ledger, Epoch(0)).await;
     assert!(matches!(nobody, Err(LedgerError::Stale { .. })), "{nobody:?}");
-    let old = ledger.lead("old", now()).await.unwrap();
+    let old = ledger.lead("old", "a term", now()).await.unwrap();
     want("r", "t", &free).ask(&ledger, old).await.unwrap();
-    let new = ledger.lead("new", now()).await.unwrap();
+    let new = ledger.lead("new", "a term", now()).await.unwrap();
     let before = check(&ledger).await;
 
     let assignment = ledger.assignment(&request("r").uid).await.unwrap().unwrap();
@@ -375,7 +375,7 @@ pub async fn places_do_not_mix(bench: Bench) {
         let there = here.at(place);
         assert_eq!(there.identity().await.unwrap().uuid, here.identity().await.unwrap().uuid);
         assert_eq!(there.identity().await.unwrap().epoch, Epoch(0));
-        let epoch = there.lead("them", now()).await.unwrap();
+        let epoch = there.lead("them", "a term", now()).await.unwrap();
         assert!(there.identity().await.unwrap().is_empty);
         let theirs = want("r", "t", &accounts("a", 1)).ask(&there, epoch).await.unwrap();
         assert_eq!(theirs.answer, claim("a-1"));

@@ -91,6 +91,6 @@ pub async fn a_dropped_call_is_rolled_back(bench: Bench) {
     assert!(dropped.is_err(), "{dropped:?}");
     assert_eq!(ledger.assignment(&request("r").uid).await.unwrap(), None);
     // Its locks are gone too.
-    ledger.lead("next", now()).await.unwrap();
+    ledger.lead("next", "a term", now()).await.unwrap();
     assert_eq!(state(&ledger).await, "");
 }

@@ -23,7 +23,7 @@ impl Scene {
 
     /// Sets it up.
     pub async fn set(self, ledger: &Ledger) -> Stage {
-        let epoch = ledger.lead("before", now()).await.unwrap();
+        let epoch = ledger.lead("before", "a term", now()).await.unwrap();
         if matches!(self, Self::Fresh) {
             return Stage { epoch, version: None };
         }
@@ -156,7 +156,7 @@ impl Deed {
             Self::Retire => said(learn(&a1, &aws, version, Learned::Retired).await),
             Self::Assign => said(assign("t", &a1).await),
             Self::AssignForOther => said(assign("u", &a2).await),
-            Self::Lead => said(ledger.lead("after", now()).await),
+            Self::Lead => said(ledger.lead("after", "a term", now()).await),
             Self::Clear => said(ledger.clear(epoch, "rebuild", now()).await),
         }
     }

@@ -62,7 +62,7 @@ pub async fn version_1_is_what_it_was(bench: Bench) {
     assert_eq!(accounts[1].since, "2026-11-14T08:00:01.5Z".parse().unwrap());
     assert_eq!(ledger.waiting(&pool("aws")).await.unwrap()[0].1.uid, request("uid-3").uid);
     assert_eq!(ledger.history(About::Everything, 10).await.unwrap().len(), 3);
-    let epoch = ledger.lead("allotment-2", now()).await.unwrap();
+    let epoch = ledger.lead("allotment-2", "a term", now()).await.unwrap();
     let next = want("uid-4", "ga-1", &[]).ask(&ledger, epoch).await.unwrap();
     assert_eq!(next.answer, Answer::Use(account("aws-1")));
     check(&ledger).await;

@@ -243,5 +243,5 @@ pub async fn a_cut_connection_is_made_again(bench: Bench) {
     assert_eq!(error.category(), "unavailable", "{error}");
     assert_eq!(check(&ledger).await.seats.len(), 1);
     want("s", "t", &free).ask(&ledger, epoch).await.unwrap();
-    ledger.lead("next", now()).await.unwrap();
+    ledger.lead("next", "a term", now()).await.unwrap();
 }

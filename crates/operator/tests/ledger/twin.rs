@@ -27,7 +27,7 @@ pub async fn agrees_with_the_ledger(_: Bench) {
 
 async fn compare(operations: Vec<Operation>) -> Result<(), TestCaseError> {
     let ledger = Ledger::open_as("sqlite::memory:", place(), "twin").await.unwrap();
-    let epoch = ledger.lead("me", now()).await.unwrap();
+    let epoch = ledger.lead("me", "a term", now()).await.unwrap();
     let mut twin = Twin::default();
     for operation in operations {
         let expected = twin.run(&operation);

@@ -56,7 +56,7 @@ pub async fn an_old_ledger_is_noticed(landscape: Landscape) -> Outcome {
     Ok(())
 }
 
-pub async fn an_empty_ledger_beside_a_used_pool_is_rebuilt(landscape: Landscape) -> Outcome {
+pub async fn an_empty_ledger_beside_a_used_pool_is_made_anew(landscape: Landscape) -> Outcome {
     let stage = Stage::new(&landscape).await?.with_limit(2);
     stage.accounts(&["a", "b", "c"], json!({ "hyperscalerType": "aws" })).await?;
     let first = stage.start();
@@ -68,6 +68,7 @@ pub async fn an_empty_ledger_beside_a_used_pool_is_rebuilt(landscape: Landscape)
     let maps: Api<ConfigMap> = Api::namespaced(landscape.garden.clone(), &stage.plot.garden_namespace);
     maps.delete("allotment-ledger", &Default::default()).await?;
     let empty = Ledger::open("sqlite::memory:", place(&stage)).await?;
+    stage.operator("repair", &empty).rebuild().await?;
     let _second = stage.start_with("two", &empty);
     stage.ask("r4", "ga-1").await?;
     assert_eq!(stage.bound("r4").await?, "b", "the counts are known again");
@@ -150,6 +151,7 @@ pub async fn a_request_that_only_says_that_it_is_bound_is_corrected(landscape: L
     maps.delete("allotment-ledger", &Default::default()).await?;
     stage.label("a", json!({ "tenantName": "somebody" })).await?;
     let lost = Ledger::open("sqlite::memory:", place(&stage)).await?;
+    stage.operator("repair", &lost).rebuild().await?;
     let _second = stage.start_with("two", &lost);
     stage
         .request_that("empty", "is given another account", |request| {

@@ -10,6 +10,7 @@ mod claims;
 mod clusters;
 mod desk;
 mod fair;
+mod fences;
 mod forged;
 mod isolation;
 mod ledgers;
@@ -139,7 +140,15 @@ fn main() -> ExitCode {
         case!(brought::a_grant_leaves_a_cluster_that_the_tenant_brought_with_its_cluster),
         case!(ledgers::another_ledger_is_noticed),
         case!(ledgers::an_old_ledger_is_noticed),
-        case!(ledgers::an_empty_ledger_beside_a_used_pool_is_rebuilt),
+        case!(ledgers::an_empty_ledger_beside_a_used_pool_is_made_anew),
+        case!(fences::a_database_that_lost_commits_is_noticed_before_the_next_request_is_bound),
+        case!(fences::an_older_ledger_of_the_same_epoch_is_noticed),
+        case!(fences::two_installations_on_copies_of_one_ledger_do_not_both_hand_out),
+        case!(fences::a_removed_fence_halts_whoever_starts_and_whoever_runs),
+        case!(fences::an_emptied_fence_halts_and_can_be_made_anew),
+        case!(fences::a_label_on_the_fence_stops_nobody),
+        case!(fences::a_first_start_takes_over_what_labels_say),
+        case!(fences::an_assignment_that_was_lost_is_given_back_where_a_shoot_proves_it),
         case!(ledgers::a_foreign_ledger_is_made_anew),
         case!(ledgers::an_old_ledger_is_made_anew),
         case!(ledgers::a_request_that_only_says_that_it_is_bound_is_corrected),

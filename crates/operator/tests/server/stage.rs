@@ -46,6 +46,17 @@ pub struct Running {
     task: JoinHandle<()>,
 }
 
+impl Running {
+    /// Runs an operator in one of the ways in which it can be run.
+    pub fn new<F: Future<Output = ()> + Send + 'static>(
+        operator: Operator,
+        run: impl FnOnce(Operator) -> F,
+    ) -> Self {
+        let task = tokio::spawn(run(operator.clone()));
+        Self { operator, task }
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         self.task.abort();
@@ -136,21 +147,13 @@ impl Stage {
 
     pub fn start_with(&self, identity: &str, ledger: &Ledger) -> Running {
         let operator = self.operator(identity, ledger);
-        let task = tokio::spawn({
-            let operator = operator.clone();
-            async move { operator.run_as_leader().await }
-        });
-        Running { operator, task }
+        Running::new(operator, |operator| async move { operator.run_as_leader().await })
     }
 
     /// An operator that works only while it holds the Lease.
     pub fn start_with_lease(&self, identity: &str, ledger: &Ledger) -> Running {
         let operator = self.operator(identity, ledger);
-        let task = tokio::spawn({
-            let operator = operator.clone();
-            async move { operator.run().await }
-        });
-        Running { operator, task }
+        Running::new(operator, |operator| async move { operator.run().await })
     }
 
     /// Two operators that contend for the Lease, each with its own connections to one PostgreSQL.

@@ -1,0 +1,295 @@
+//! The fence: the garden's record of the ledger that serves it, and of how far that ledger had come.
+//!
+//! The record is the data of one ConfigMap. Every installation has to win it by compare-and-swap before it tells a request that it has
+//! an account, so a ledger that went back, was cloned or was replaced shows before anything is handed out from it.
+
+use super::Epoch;
+use std::collections::BTreeMap;
+
+/// As many entries of the history a record names.
+///
+/// Lost commits are the last ones in the order of the database's log. Answers arrive in another order, but a transaction can only be
+/// overtaken by those that ran beside it, and there are at most as many as the ledger has connections. So the last commit is one of
+/// this many last answers.
+pub const FENCED_ENTRIES: usize = 8;
+
+const LEDGER: &str = "ledger";
+const EPOCH: &str = "epoch";
+const TERM: &str = "term";
+const NUMBER: &str = "number";
+const ENTRIES: &str = "entries";
+
+/// The content of the fence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FenceRecord {
+    /// The ledger's UUID.
+    pub ledger: String,
+    /// The epoch of the term that wrote it.
+    pub epoch: Epoch,
+    /// The id of that term; none where an older version wrote it.
+    pub term: Option<String>,
+    /// The last entries of the history that the term saw committed; empty where an older version wrote it.
+    pub entries: Vec<i64>,
+}
+
+impl FenceRecord {
+    /// Reads the data of the ConfigMap; none where it names no ledger or no epoch.
+    pub fn read(data: &BTreeMap<String, String>) -> Option<Self> {
+        let epoch = data.get(EPOCH)?.parse().ok().map(Epoch)?;
+        let number = data.get(NUMBER).and_then(|number| number.parse().ok());
+        let listed = data.get(ENTRIES).map(String::as_str).unwrap_or_default();
+        let mut entries: Vec<i64> = listed.split_whitespace().filter_map(|it| it.parse().ok()).collect();
+        entries.extend(number.filter(|number| !entries.contains(number)));
+        let term = data.get(TERM).filter(|term| !term.is_empty()).cloned();
+        Some(Self { ledger: data.get(LEDGER)?.clone(), epoch, term, entries })
+    }
+
+    /// The data of the ConfigMap.
+    pub fn data(&self) -> BTreeMap<String, String> {
+        let Self { ledger, epoch, term, entries } = self;
+        let number = entries.iter().max().copied().unwrap_or_default();
+        let listed: Vec<String> = entries.iter().map(ToString::to_string).collect();
+        BTreeMap::from([
+            (LEDGER.to_owned(), ledger.clone()),
+            (EPOCH.to_owned(), epoch.to_string()),
+            (TERM.to_owned(), term.clone().unwrap_or_default()),
+            (NUMBER.to_owned(), number.to_string()),
+            (ENTRIES.to_owned(), listed.join(" ")),
+        ])
+    }
+
+    /// Whether both are of the same term.
+    pub fn is_of_term(&self, other: &Self) -> bool {
+        self.ledger == other.ledger && self.epoch == other.epoch && self.term == other.term
+    }
+}
+
+/// The ledger, as far as it is compared with the fence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerFacts {
+    /// Its UUID.
+    pub uuid: String,
+    /// Its epoch.
+    pub epoch: Epoch,
+    /// Whether it says nothing about accounts and requests.
+    pub is_empty: bool,
+    /// The term that led under the epoch of the fence, where the ledger knows it.
+    pub term: Option<String>,
+    /// The entries of the fence that the ledger does not have.
+    pub missing: Vec<i64>,
+}
+
+/// Signs that this garden was served before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traces {
+    /// Shoots with the label of the operators.
+    pub shoots: usize,
+    /// SubscriptionRequests with the finalizer of the operators.
+    pub requests: usize,
+}
+
+/// The ledger is not the one that the garden was served from last, or not as far as it was then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LedgerMismatch {
+    /// The garden was served from another ledger.
+    #[error(
+        "this garden was served from ledger {known}, but this one is {found}: it was lost, or another installation serves \
+         this garden; stop the other one or bring the ledger back, or run `allotment ledger rebuild`"
+    )]
+    Foreign {
+        /// The ledger that the garden knows.
+        known: String,
+        /// Ours.
+        found: String,
+    },
+    /// The ledger has not come as far as the garden has seen.
+    #[error(
+        "this garden has seen epoch {known} of the ledger, but the ledger is at epoch {found}: it comes from an old backup, or \
+         another installation leads a copy of it; bring a newer one back or stop the other one, or run `allotment ledger rebuild`"
+    )]
+    Old {
+        /// The epoch that the garden has seen.
+        known: Epoch,
+        /// The ledger's.
+        found: Epoch,
+    },
+    /// The ledger has lost entries that the garden has seen.
+    #[error(
+        "this garden has seen entry {missing} of the ledger's history, and the ledger does not have it: the database was put back, \
+         or another server took over without the last commits; bring a newer one back, or run `allotment ledger rebuild`"
+    )]
+    WentBack {
+        /// The first entry that is missing.
+        missing: i64,
+    },
+    /// Two copies of the ledger were led under the same epoch.
+    #[error(
+        "this garden was served under epoch {epoch} by term {known}, but the ledger says by term {found}: two installations lead \
+         copies of one ledger; stop one of them, then run `allotment ledger rebuild` on the other"
+    )]
+    Copied {
+        /// The epoch.
+        epoch: Epoch,
+        /// The term of the fence.
+        known: String,
+        /// The ledger's.
+        found: String,
+    },
+    /// Somebody removed the fence.
+    #[error(
+        "ConfigMap allotment-ledger of the garden {fence}, but {trace}: make sure that no other installation serves this garden, \
+         then run `allotment ledger rebuild`"
+    )]
+    NoFence {
+        /// What is wrong with the ConfigMap.
+        fence: &'static str,
+        /// The sign that the garden was served before.
+        trace: String,
+    },
+}
+
+/// The fence, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// There is no ConfigMap.
+    Missing,
+    /// There is one, and it names no ledger.
+    Unreadable,
+    /// It names a ledger.
+    Known(FenceRecord),
+}
+
+/// Whether accounts may be handed out from a ledger. Where the fence says nothing, they may only if nothing of ours is there.
+pub fn verify(fence: &Fence, ledger: &LedgerFacts, traces: Traces) -> Result<(), LedgerMismatch> {
+    let known = match fence {
+        Fence::Missing => return verify_first_start("is not there", ledger, traces),
+        Fence::Unreadable => return verify_first_start("names no ledger", ledger, traces),
+        Fence::Known(known) => known,
+    };
+    let LedgerFacts { uuid, epoch, is_empty: _, term, missing } = ledger;
+    if known.ledger != *uuid {
+        return Err(LedgerMismatch::Foreign { known: known.ledger.clone(), found: uuid.clone() });
+    }
+    if known.epoch > *epoch {
+        return Err(LedgerMismatch::Old { known: known.epoch, found: *epoch });
+    }
+    if let (Some(known_term), Some(found)) = (&known.term, term)
+        && known_term != found
+    {
+        let (known_term, found) = (known_term.clone(), found.clone());
+        return Err(LedgerMismatch::Copied { epoch: known.epoch, known: known_term, found });
+    }
+    match missing.iter().min() {
+        Some(missing) => Err(LedgerMismatch::WentBack { missing: *missing }),
+        None => Ok(()),
+    }
+}
+
+fn verify_first_start(
+    fence: &'static str,
+    ledger: &LedgerFacts,
+    traces: Traces,
+) -> Result<(), LedgerMismatch> {
+    let trace = match traces {
+        _ if !ledger.is_empty => format!("ledger {} has accounts or requests", ledger.uuid),
+        Traces { shoots, .. } if shoots > 0 => format!("{shoots} Shoots carry a label of Allotment's"),
+        Traces { requests, .. } if requests > 0 => {
+            format!("{requests} SubscriptionRequests carry a finalizer of Allotment's")
+        }
+        _ => return Ok(()),
+    };
+    Err(LedgerMismatch::NoFence { fence, trace })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> FenceRecord {
+        FenceRecord {
+            ledger: "L".to_owned(),
+            epoch: Epoch(5),
+            term: Some("T5".to_owned()),
+            entries: vec![97, 101, 100],
+        }
+    }
+
+    fn facts() -> LedgerFacts {
+        LedgerFacts {
+            uuid: "L".to_owned(),
+            epoch: Epoch(5),
+            is_empty: false,
+            term: Some("T5".to_owned()),
+            missing: vec![],
+        }
+    }
+
+    fn verdict(fence: Fence, ledger: LedgerFacts) -> Option<LedgerMismatch> {
+        verify(&fence, &ledger, Traces::default()).err()
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let data = record().data();
+        assert_eq!(FenceRecord::read(&data), Some(record()));
+        assert_eq!(data["number"], "101", "the number that people compare");
+    }
+
+    #[test]
+    fn a_record_of_an_older_version_names_ledger_and_epoch_only() {
+        let data =
+            BTreeMap::from([("ledger".to_owned(), "L".to_owned()), ("epoch".to_owned(), "5".to_owned())]);
+        let known = FenceRecord::read(&data).unwrap();
+        assert_eq!((known.term.as_deref(), known.entries.len()), (None, 0));
+        assert_eq!(verdict(Fence::Known(known), facts()), None);
+    }
+
+    #[test]
+    fn a_record_without_ledger_or_epoch_is_none() {
+        for key in ["ledger", "epoch"] {
+            let mut data = record().data();
+            data.remove(key);
+            assert_eq!(FenceRecord::read(&data), None, "{key}");
+        }
+        let mut data = record().data();
+        data.insert("epoch".to_owned(), "five".to_owned());
+        assert_eq!(FenceRecord::read(&data), None);
+    }
+
+    #[test]
+    fn a_ledger_that_went_on_serves() {
+        assert_eq!(verdict(Fence::Known(record()), facts()), None);
+        // Whoever led crashed before it wrote the fence, or the fence is of the term before.
+        assert_eq!(verdict(Fence::Known(record()), LedgerFacts { epoch: Epoch(7), ..facts() }), None);
+    }
+
+    #[test]
+    fn a_ledger_that_is_not_the_one_of_the_fence_does_not_serve() {
+        let known = || Fence::Known(record());
+        let foreign = verdict(known(), LedgerFacts { uuid: "M".to_owned(), ..facts() });
+        assert!(matches!(foreign, Some(LedgerMismatch::Foreign { .. })), "{foreign:?}");
+        let old = verdict(known(), LedgerFacts { epoch: Epoch(4), ..facts() });
+        assert!(matches!(old, Some(LedgerMismatch::Old { .. })), "{old:?}");
+        let lost = verdict(known(), LedgerFacts { missing: vec![101, 100], ..facts() });
+        assert_eq!(lost, Some(LedgerMismatch::WentBack { missing: 100 }));
+        let copied = verdict(known(), LedgerFacts { term: Some("other".to_owned()), ..facts() });
+        assert!(matches!(copied, Some(LedgerMismatch::Copied { .. })), "{copied:?}");
+    }
+
+    #[test]
+    fn without_a_fence_nothing_of_ours_may_be_there() {
+        let empty = || LedgerFacts { is_empty: true, term: None, ..facts() };
+        for fence in [Fence::Missing, Fence::Unreadable] {
+            assert_eq!(verify(&fence, &empty(), Traces::default()), Ok(()), "a first start");
+            let found = [
+                verify(&fence, &facts(), Traces::default()),
+                verify(&fence, &empty(), Traces { shoots: 1, requests: 0 }),
+                verify(&fence, &empty(), Traces { shoots: 0, requests: 1 }),
+            ];
+            for verdict in found {
+                let error = verdict.unwrap_err();
+                assert!(error.to_string().contains("allotment ledger rebuild"), "{error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The fence in the garden: one ConfigMap that every installation has to win by compare-and-swap.
+//!
+//! A request is told that it has an account only after the fence was written with what the ledger has committed. One write serves all
+//! claims that wait for it, and one is under way at a time.
+
+use super::{
+    Trouble,
+    run::Inner,
+    term::{Term, TermError},
+};
+use crate::runtime::{call::call, queue::Outcome};
+use allotment_core::pool::{Fence, FenceRecord};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api, ResourceExt,
+    api::{ObjectMeta, Patch, PatchParams, PostParams},
+};
+use serde_json::json;
+use std::time::Duration;
+
+/// The ConfigMap in the garden that says which ledger the garden is served from.
+pub const IDENTITY: &str = "allotment-ledger";
+
+/// A leader that has nothing to hand out compares the fence so often.
+const FENCE_CHECK: Duration = Duration::from_secs(10);
+
+/// Whoever changes labels of the ConfigMap by hand makes a write fail once; nobody does so all the time.
+const MOST_ATTEMPTS: usize = 3;
+
+/// The fence as it was read, with the version that a write to it is conditional on.
+#[derive(Clone, Debug)]
+pub(super) struct FoundFence {
+    pub(super) fence: Fence,
+    pub(super) version: Option<String>,
+}
+
+/// The fence as this term wrote it last.
+#[derive(Clone, Debug)]
+pub(super) struct Fenced {
+    record: FenceRecord,
+    version: String,
+    /// So many commits of the ledger are behind it.
+    commits: u64,
+}
+
+impl Inner {
+    /// Reads the fence.
+    pub(super) async fn read_fence(&self) -> Result<FoundFence, Trouble> {
+        let found =
+            call(|| format!("read ConfigMap {IDENTITY}"), self.config_maps().get_opt(IDENTITY)).await?;
+        Ok(match found {
+            None => FoundFence { fence: Fence::Missing, version: None },
+            Some(map) => {
+                let record = map.data.as_ref().and_then(FenceRecord::read);
+                FoundFence {
+                    fence: record.map_or(Fence::Unreadable, Fence::Known),
+                    version: Some(map.resource_version().unwrap_or_default()),
+                }
+            }
+        })
+    }
+
+    /// Makes the fence this term's, unless it has changed since it was read.
+    pub(super) async fn win_fence(
+        &self,
+        ledger: String,
+        term: Term,
+        id: String,
+        version: Option<&str>,
+    ) -> Result<(), Trouble> {
+        let progress = self.ledger.progress();
+        let record = FenceRecord { ledger, epoch: term.epoch, term: Some(id), entries: progress.entries };
+        let version = self.write_fence(&record, version).await?;
+        *self.fenced.lock().await = Some(Fenced { record, version, commits: progress.commits });
+        Ok(())
+    }
+
+    /// Returns once the fence was written with everything that the ledger had committed when this was called.
+    pub(super) async fn secure(&self, term: Term) -> Result<(), Trouble> {
+        let needed = self.ledger.progress().commits;
+        let mut guard = self.fenced.lock().await;
+        let Some(fenced) = guard.as_mut().filter(|fenced| fenced.record.epoch == term.epoch) else {
+            return Err(TermError::Over.into());
+        };
+        for _ in 0..MOST_ATTEMPTS {
+            if fenced.commits >= needed {
+                return Ok(());
+            }
+            let progress = self.ledger.progress();
+            let record = FenceRecord { entries: progress.entries, ..fenced.record.clone() };
+            match self.write_fence(&record, Some(&fenced.version)).await {
+                Ok(version) => *fenced = Fenced { record, version, commits: progress.commits },
+                Err(Trouble::Call(error)) if error.is_conflict() || error.is_not_found() => {
+                    fenced.version = self.still_ours(&fenced.record).await?;
+                }
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        Err(TermError::Contended.into())
+    }
+
+    /// Compares the fence and the ledger with what this term knows of them.
+    pub(super) async fn look_at_fence(&self, term: Term) -> Result<Outcome, Trouble> {
+        let known = self.fenced.lock().await.as_ref().map(|fenced| fenced.record.clone());
+        let Some(known) = known.filter(|known| known.epoch == term.epoch) else { return Ok(Outcome::Done) };
+        self.still_ours(&known).await?;
+        self.ledger.check_past().await?;
+        Ok(Outcome::After(FENCE_CHECK))
+    }
+
+    /// The version of the fence, where it is still this term's. Else the term is over; the next one begins, or halts, by what it finds.
+    async fn still_ours(&self, known: &FenceRecord) -> Result<String, Trouble> {
+        let FoundFence { fence, version } = self.read_fence().await?;
+        match (&fence, version) {
+            (Fence::Known(found), Some(version)) if found.is_of_term(known) => Ok(version),
+            _ => Err(TermError::Over.into()),
+        }
+    }
+
+    async fn write_fence(&self, record: &FenceRecord, version: Option<&str>) -> Result<String, Trouble> {
+        let (api, data) = (self.config_maps(), record.data());
+        let written = match version {
+            None => {
+                let metadata = ObjectMeta { name: Some(IDENTITY.to_owned()), ..ObjectMeta::default() };
+                let map = ConfigMap { metadata, data: Some(data), ..ConfigMap::default() };
+                let params = PostParams::default();
+                call(|| format!("create ConfigMap {IDENTITY}"), api.create(&params, &map)).await?
+            }
+            Some(version) => {
+                let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
+                let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+                call(|| format!("update ConfigMap {IDENTITY}"), api.patch(IDENTITY, &params, &patch)).await?
+            }
+        };
+        Ok(written.resource_version().unwrap_or_default())
+    }
+
+    fn config_maps(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.garden.clone(), &self.settings.garden_namespace)
+    }
+}
