@@ -164,7 +164,7 @@ impl LedgerError {
 
     /// Whether the database failed, and not what was asked of it.
     pub fn is_of_the_database(&self) -> bool {
-        matches!(self, Self::Unavailable { .. } | Self::Broken { .. })
+        matches!(self, Self::Unavailable { .. } | Self::Database { .. } | Self::Broken { .. })
     }
 
     /// Whether the same operation may succeed when it is repeated as it is.

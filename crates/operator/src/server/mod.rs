@@ -212,7 +212,7 @@ fn standing(is_complete: bool, leads: bool) -> (Mark, String) {
 }
 
 /// The ledger, and what stands against handing out.
-async fn about_accounts(operator: &subscription::Operator) -> [Check; 3] {
+async fn about_accounts(operator: &subscription::Operator) -> Vec<Check> {
     let ledger = match timeout(LEDGER_DEADLINE, operator.ledger().epoch()).await {
         Ok(Ok(epoch)) => match operator.ledger().writes().error {
             None => (Mark::Good, format!("reachable, epoch {epoch}")),
@@ -229,5 +229,18 @@ async fn about_accounts(operator: &subscription::Operator) -> [Check; 3] {
         // Anybody may read this page: which ones they are, and whose, is not on it.
         some => (Mark::Worry, format!("{} need a person; `allotment pool doctor` names them", some.len())),
     };
-    [Check::new("ledger", ledger), Check::new("handing out", halted), Check::new("accounts", accounts)]
+    let mut checks = vec![Check::new("ledger", ledger)];
+    checks.extend(about_durability(operator).await);
+    checks.extend([Check::new("handing out", halted), Check::new("accounts", accounts)]);
+    checks
+}
+
+/// What a commit of the ledger survives, where its database says so.
+async fn about_durability(operator: &subscription::Operator) -> Option<Check> {
+    let durability = timeout(LEDGER_DEADLINE, operator.ledger().durability()).await.ok()?.ok()??;
+    let says = match durability.warning() {
+        None => (Mark::Good, durability.to_string()),
+        Some(warning) => (Mark::Worry, format!("{warning} ({durability})")),
+    };
+    Some(Check::new("commits", says))
 }

@@ -21,7 +21,8 @@ use allotment_core::{
     cluster::flow::forget_managed_fields,
     pool::{
         AccountName, Ailment, Asked, Complaint, Grown, NotReady, Occupied, Patient, PoolKey, PoolSummary,
-        RequestUid, Row, Sides, Tenant, Traces, compare, occupied_account, same_credentials, state, summarize,
+        RequestUid, Row, Sides, Tenant, Traces, compare, occupied_account, same_credentials, state,
+        summarize,
     },
 };
 use jiff::Timestamp;

@@ -61,7 +61,7 @@ async fn fail_over(mut pair: PostgresPair) -> PostgresPair {
 pub async fn nothing_acknowledged_is_lost_by_a_synchronous_pair(_: Bench) {
     let pair = PostgresPair::start(Replication::Synchronous).unwrap();
     let ledger = Ledger::open(&pair.database().unwrap(), place()).await.unwrap();
-    let epoch = ledger.lead("me", now()).await.unwrap();
+    let epoch = ledger.lead("me", "a term", now()).await.unwrap();
     let acknowledged = Acknowledged::default();
     let mut load = JoinSet::new();
     for worker in 0..4 {
@@ -83,7 +83,7 @@ pub async fn nothing_acknowledged_is_lost_by_a_synchronous_pair(_: Bench) {
 pub async fn an_asynchronous_pair_loses_commits_and_goes_on(_: Bench) {
     let pair = PostgresPair::start(Replication::Asynchronous).unwrap();
     let ledger = Ledger::open(&pair.database().unwrap(), place()).await.unwrap();
-    let epoch = ledger.lead("me", now()).await.unwrap();
+    let epoch = ledger.lead("me", "a term", now()).await.unwrap();
     let (kept, lost) = (Acknowledged::default(), Acknowledged::default());
     let uids = |prefix: &str| (0..20).map(|number| format!("{prefix}-{number}")).collect();
     reserve_all(ledger.clone(), epoch, uids("kept"), kept.clone()).await;

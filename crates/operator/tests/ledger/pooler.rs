@@ -131,7 +131,7 @@ pub async fn every_operation_works_through_a_pooler(bench: Bench) {
 pub async fn errors_and_cut_connections_leave_nothing_behind(bench: Bench) {
     let (pooler, url) = Pooler::before(&bench.url).await;
     let ledger = Ledger::open(&url, place()).await.unwrap();
-    let epoch = ledger.lead("me", now()).await.unwrap();
+    let epoch = ledger.lead("me", "a term", now()).await.unwrap();
     let free = accounts("a", 3);
     for round in 0..5 {
         // An error within a transaction, then the same statements again, in another session of the server.

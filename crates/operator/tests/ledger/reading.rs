@@ -69,7 +69,7 @@ pub async fn reading_does_not_migrate(bench: Bench) {
     ledger.queued().await.unwrap();
     assert_eq!(ledger.history(About::Everything, 10).await.unwrap().len(), 3);
     check(&ledger).await;
-    let error = ledger.lead("me", now()).await.unwrap_err();
+    let error = ledger.lead("me", "a term", now()).await.unwrap_err();
     assert_eq!(error.category(), "opened-to-read", "{error}");
     drop(ledger);
     assert_eq!(everything(&bench).await, before);
@@ -157,7 +157,7 @@ pub async fn a_ledger_in_use_is_copied(bench: Bench) {
 
     // Put back, it is a ledger that goes on from there.
     let back = Ledger::open(&url, place()).await.unwrap();
-    back.lead("me", now()).await.unwrap();
+    back.lead("me", "a term", now()).await.unwrap();
 }
 
 pub async fn postgres_is_copied_by_its_own_tools(bench: Bench) {

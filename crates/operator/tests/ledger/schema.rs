@@ -84,7 +84,7 @@ pub async fn a_schema_that_changes_under_a_running_operator_stops_its_writes(ben
     let error = want("r", "t", &[account("a-1")]).ask(&ledger, epoch).await.unwrap_err();
     assert!(matches!(error, LedgerError::Newer { found: 4711, .. }), "{error}");
     by_hand(&bench, "UPDATE ledger SET version = 1").await;
-    let error = ledger.lead("me", now()).await.unwrap_err();
+    let error = ledger.lead("me", "a term", now()).await.unwrap_err();
     assert!(matches!(error, LedgerError::Older { found: 1, .. }), "{error}");
     assert_eq!(ledger.identity().await.unwrap(), current);
 }

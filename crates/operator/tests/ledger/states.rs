@@ -19,7 +19,7 @@ pub async fn a_standby_is_no_dead_server(_: Bench) {
     let pair = PostgresPair::start(Replication::Synchronous).unwrap();
     let url = pair.database().unwrap();
     let ledger = Ledger::open(&url, place()).await.unwrap();
-    let epoch = ledger.lead("me", now()).await.unwrap();
+    let epoch = ledger.lead("me", "a term", now()).await.unwrap();
     want("r", "t", &[account("a")]).ask(&ledger, epoch).await.unwrap();
     pair.wait_until_caught_up().unwrap();
     let durability = ledger.durability().await.unwrap().unwrap();
@@ -32,7 +32,7 @@ pub async fn a_standby_is_no_dead_server(_: Bench) {
     let durability = reading.durability().await.unwrap().unwrap();
     assert!(durability.is_standby && durability.warning().unwrap().contains("promote it"), "{durability}");
     let writing = Ledger::open(&standby, place()).await.unwrap();
-    let error = writing.lead("me", now()).await.unwrap_err();
+    let error = writing.lead("me", "a term", now()).await.unwrap_err();
     expect(&error, "read-only", &["is a standby", "promote this server"]);
     let error =
         Ledger::open(&format!("{standby}?target_session_attrs=read-write"), place()).await.unwrap_err();
@@ -49,7 +49,7 @@ pub async fn read_only_starting_and_gone_are_told_apart(_: Bench) {
 
     postgres.sql("ALTER DATABASE test_0 SET default_transaction_read_only = on").unwrap();
     let other = Ledger::open(&url, place()).await.unwrap();
-    let error = other.lead("me", now()).await.unwrap_err();
+    let error = other.lead("me", "a term", now()).await.unwrap_err();
     expect(&error, "read-only", &["default_transaction_read_only is on", "to off"]);
     other.epoch().await.unwrap();
     postgres.sql("ALTER DATABASE test_0 RESET default_transaction_read_only").unwrap();
@@ -57,13 +57,13 @@ pub async fn read_only_starting_and_gone_are_told_apart(_: Bench) {
     // It recovers for ever: as a standby that nobody may ask.
     postgres.sql("ALTER SYSTEM SET hot_standby = off").unwrap();
     postgres.crash();
-    let error = ledger.lead("me", now()).await.unwrap_err();
+    let error = ledger.lead("me", "a term", now()).await.unwrap_err();
     expect(&error, "unavailable", &["error connecting to server"]);
     let signal = postgres.data().join("standby.signal");
     fs::write(&signal, "").unwrap();
     postgres.spawn().unwrap();
     let error = loop {
-        let error = ledger.lead("me", now()).await.unwrap_err();
+        let error = ledger.lead("me", "a term", now()).await.unwrap_err();
         if error.category() != "unavailable" {
             break error;
         }
@@ -74,13 +74,13 @@ pub async fn read_only_starting_and_gone_are_told_apart(_: Bench) {
     postgres.crash();
     fs::remove_file(&signal).unwrap();
     postgres.restart().unwrap();
-    ledger.lead("me", now()).await.unwrap();
+    ledger.lead("me", "a term", now()).await.unwrap();
 }
 
 pub async fn a_full_disk_is_said(_: Bench) {
     let postgres = Postgres::start().unwrap();
     let ledger = Ledger::open(&postgres.database().unwrap(), place()).await.unwrap();
-    let epoch = ledger.lead("me", now()).await.unwrap();
+    let epoch = ledger.lead("me", "a term", now()).await.unwrap();
     // Raised by hand; the server raises the same when it cannot extend a file.
     let full = "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS \
          'BEGIN RAISE EXCEPTION USING ERRCODE = ''53100'', MESSAGE = ''could not extend file''; END'";
@@ -116,7 +116,7 @@ pub async fn the_documented_rights_are_enough(_: Bench) {
     let url = |role: &str| owner.replace("postgres://allotment@", &format!("postgres://{role}@"));
 
     let ledger = Ledger::open(&url("allotment_operator"), place()).await.unwrap();
-    let epoch = ledger.lead("me", now()).await.unwrap();
+    let epoch = ledger.lead("me", "a term", now()).await.unwrap();
     want("r", "t", &[account("a")]).ask(&ledger, epoch).await.unwrap();
     ledger
         .release(epoch, &crate::bench::request("r").uid, Left { foreign: 0, drain: true }, "gone", now())
@@ -127,7 +127,7 @@ pub async fn the_documented_rights_are_enough(_: Bench) {
     let reader = Ledger::open_to_read(&url("allotment_reader"), place()).await.unwrap();
     check(&reader).await;
     let writer = Ledger::open(&url("allotment_reader"), place()).await.unwrap();
-    let error = writer.lead("me", now()).await.unwrap_err();
+    let error = writer.lead("me", "a term", now()).await.unwrap_err();
     expect(&error, "rights-missing", &["42501", "docs/postgresql.md"]);
     // Without a ledger, somebody who may not make tables says which command would.
     postgres.sql("CREATE DATABASE test_9").unwrap();
@@ -148,9 +148,9 @@ pub async fn commits_wait_for_the_disk_whatever_the_server_says(_: Bench) {
     run_whole(&postgres, "CREATE TABLE seen (what text)");
     run_whole(&postgres, seen);
     run_whole(&postgres, "CREATE TRIGGER note BEFORE INSERT ON history FOR EACH ROW EXECUTE FUNCTION note()");
-    ledger.lead("me", now()).await.unwrap();
+    ledger.lead("me", "a term", now()).await.unwrap();
     postgres.sql("ALTER DATABASE test_0 SET synchronous_commit = remote_apply").unwrap();
     let again = Ledger::open(&postgres.url("test_0"), place()).await.unwrap();
-    again.lead("me", now()).await.unwrap();
+    again.lead("me", "a term", now()).await.unwrap();
     assert_eq!(postgres.sql_in("test_0", "SELECT what FROM seen").unwrap(), "on\nremote_apply");
 }
