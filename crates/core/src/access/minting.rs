@@ -15,8 +15,11 @@ const FREE_BY_HAND: u32 = 10;
 /// The first wait; each is twice as long as the one before.
 const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(1);
 
-/// The longest wait, after which the cause is forgotten, too.
+/// The longest wait.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(1);
+
+/// A cause is forgotten when nobody has asked for so long: longer than the longest wait, or each would begin to count anew.
+const FORGOTTEN: SignedDuration = SignedDuration::from_hours(2);
 
 /// Why a token is asked for. Another cause begins to count anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +66,7 @@ impl Minted {
     fn is_over(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.last);
         let life = self.end.duration_since(self.last);
-        age >= LONGEST_WAIT || age.as_millis() * 10 >= life.as_millis() * 7
+        age >= FORGOTTEN || age.as_millis() * 10 >= life.as_millis() * 7
     }
 }
 
