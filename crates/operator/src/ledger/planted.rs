@@ -26,7 +26,8 @@ impl Ledger {
         self.weathered("look before the locks").await?;
         let session = self.store.begin(Mode::Read, "look before the locks").await?;
         let (place, doing) = (self.place.clone(), "look before the locks");
-        let mut transaction = Transaction::new(session, place, doing, Timestamp::UNIX_EPOCH, &self.meter);
+        let mut transaction =
+            Transaction::new(session, place, doing, Timestamp::UNIX_EPOCH, &self.meter, &self.recent);
         let own = accounts::lock_own(&mut transaction, who).await?;
         let names: Vec<AccountName> = own.iter().map(|row| row.account.clone()).collect();
         let clusters = accounts::clusters(&mut transaction, &names).await?;
