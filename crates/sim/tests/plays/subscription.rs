@@ -35,6 +35,7 @@ fn planted_faults_are_found() {
         (Planted::ReleaseLooksOnlyAtShoots, 1, "which is draining by"),
         (Planted::BindingWithoutVersion, 24, "and was labelled for"),
         (Planted::FailedReadIsGone, 11, "which its request"),
+        (Planted::SameCredentialsTwice, 14, "have the same credentials, and are held by"),
     ] {
         finds(Play::Subscription, fault, seed, says);
     }
