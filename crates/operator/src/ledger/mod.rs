@@ -244,7 +244,9 @@ impl Ledger {
     /// Refuses, with [`LedgerError::WentBack`], a database that does not hold what this process has seen committed. Every writing
     /// operation does so, too.
     pub async fn check_past(&self) -> Result<(), LedgerError> {
-        in_transaction!(read self, "compare the last entries", |transaction| transaction.has_not_gone_back())
+        // Before the transaction begins: it sees what was committed by then, and others go on committing.
+        let seen = self.progress().entries;
+        in_transaction!(read self, "compare the last entries", |transaction| transaction.still_has(&seen))
     }
 
     /// How writing goes, by this ledger and its clones.

@@ -110,13 +110,12 @@ impl Transaction {
         let rows = self.query(sql, &padded(&seen)).await?;
         self.led_by(epoch, rows.first())?;
         let found = rows.first().map_or(Ok(0), |row| row.int(2))?;
-        if usize::try_from(found) == Ok(seen.len()) { Ok(()) } else { self.has_not_gone_back().await }
+        if usize::try_from(found) == Ok(seen.len()) { Ok(()) } else { self.still_has(&seen).await }
     }
 
-    /// Refuses a database that does not hold what this process has seen committed.
-    pub(super) async fn has_not_gone_back(&mut self) -> Result<(), LedgerError> {
-        let seen = self.recent.progress().entries;
-        match self.missing(&seen).await?.first() {
+    /// Refuses a database that does not hold these entries, which this process has seen committed.
+    pub(super) async fn still_has(&mut self, seen: &[i64]) -> Result<(), LedgerError> {
+        match self.missing(seen).await?.first() {
             Some(missing) => Err(LedgerError::WentBack { doing: self.doing, missing: *missing }),
             None => Ok(()),
         }
