@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, account, check, now, place, want};
 use allotment_core::pool::Epoch;
-use allotment_operator::ledger::{About, Ledger};
+use allotment_operator::ledger::{About, Ledger, LedgerError};
 use allotment_testing::{PostgresPair, Replication};
 use std::{
     collections::BTreeSet,
@@ -80,9 +80,10 @@ pub async fn nothing_acknowledged_is_lost_by_a_synchronous_pair(_: Bench) {
     assert_eq!(ledger.epoch().await.unwrap(), epoch);
 }
 
-pub async fn an_asynchronous_pair_loses_commits_and_goes_on(_: Bench) {
+pub async fn commits_that_an_asynchronous_pair_loses_are_noticed(_: Bench) {
     let pair = PostgresPair::start(Replication::Asynchronous).unwrap();
-    let ledger = Ledger::open(&pair.database().unwrap(), place()).await.unwrap();
+    let url = pair.database().unwrap();
+    let ledger = Ledger::open(&url, place()).await.unwrap();
     let epoch = ledger.lead("me", "a term", now()).await.unwrap();
     let (kept, lost) = (Acknowledged::default(), Acknowledged::default());
     let uids = |prefix: &str| (0..20).map(|number| format!("{prefix}-{number}")).collect();
@@ -97,7 +98,16 @@ pub async fn an_asynchronous_pair_loses_commits_and_goes_on(_: Bench) {
     load.spawn(reserve_all(ledger.clone(), epoch, vec!["during".to_owned()], lost.clone()));
     load.join_all().await;
     let _pair = fail_over(pair).await;
-    // The same ledger comes back by itself, and does not know of what it acknowledged.
+    // The same ledger comes back by itself, does not know of what it acknowledged, and is not written to by whoever does.
+    let refused = loop {
+        match want("refused", "t", &[account("a")]).ask(&ledger, epoch).await {
+            Err(error) if error.is_retryable() => sleep(Duration::from_millis(20)).await,
+            other => break other,
+        }
+    };
+    assert!(matches!(refused, Err(LedgerError::WentBack { .. })), "{refused:?}");
+    // A process that has seen nothing cannot know.
+    let ledger = Ledger::open(&url, place()).await.unwrap();
     reserve_all(ledger.clone(), epoch, uids("after"), after.clone()).await;
     let assigned = assigned(&ledger).await;
     let missing: BTreeSet<String> = lost.lock().unwrap().difference(&assigned).cloned().collect();

@@ -138,7 +138,7 @@ fn on_postgres() -> Vec<Case> {
     ]);
     cases.extend(cases![failover on &[Kind::Postgres];
         nothing_acknowledged_is_lost_by_a_synchronous_pair,
-        an_asynchronous_pair_loses_commits_and_goes_on,
+        commits_that_an_asynchronous_pair_loses_are_noticed,
     ]);
     cases.extend(cases![reading on &[Kind::Postgres]; postgres_is_copied_by_its_own_tools]);
     cases

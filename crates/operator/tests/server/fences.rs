@@ -10,7 +10,7 @@ use allotment_operator::{
     subscription::{Operator, Parts, Settings},
     survey::{Sources, Survey},
 };
-use allotment_testing::{Landscape, Outcome, Plot, Postgres};
+use allotment_testing::{Landscape, Outcome, Plot, Postgres, PostgresPair, Replication};
 use futures::future::try_join_all;
 use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event};
 use kube::{
@@ -80,6 +80,15 @@ async fn halts(running: &Running) -> Result<String, Fault> {
     until("it halts", async || running.operator.halted().borrow().clone().ok_or(String::new())).await
 }
 
+/// A database that is away for a moment halts, too.
+async fn halts_because(running: &Running, why: &str) -> Result<String, Fault> {
+    until(&format!("it halts: {why}"), async || {
+        let halted = running.operator.halted().borrow().clone().unwrap_or_default();
+        if halted.contains(why) { Ok(halted) } else { Err(halted) }
+    })
+    .await
+}
+
 async fn goes_on(running: &Running) -> Result<(), Fault> {
     until("it goes on", async || match running.operator.halted().borrow().clone() {
         None => Ok(()),
@@ -126,8 +135,8 @@ pub async fn a_database_that_lost_commits_is_noticed_before_the_next_request_is_
     database.put_back("before")?;
 
     stage.ask("r3", "ga-1").await?;
-    let halted = halts(&running).await?;
-    assert!(halted.contains("without the last commits") && halted.contains("ledger rebuild"), "{halted}");
+    let halted = halts_because(&running, "without the last commits").await?;
+    assert!(halted.contains("ledger rebuild"), "{halted}");
     tokio::time::sleep(Duration::from_millis(500)).await;
     let third = stage.requests().get("r3").await?;
     assert_ne!(third.status.and_then(|status| status.phase), Some(SubscriptionPhase::Bound));
@@ -137,6 +146,27 @@ pub async fn a_database_that_lost_commits_is_noticed_before_the_next_request_is_
     goes_on(&running).await?;
     assert_eq!(stage.bound("r3").await?, "b", "the one that was lost counts again");
     agrees(&stage, &again).await?;
+    Ok(())
+}
+
+pub async fn a_standby_that_takes_over_without_the_last_commits_is_noticed(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?.with_limit(2);
+    stage.accounts(&["a", "b"], json!({ "hyperscalerType": "aws" })).await?;
+    let mut pair = PostgresPair::start(Replication::Asynchronous)?;
+    let ledger = Ledger::open(&pair.database()?, place(&stage)).await?;
+    let running = stage.start_with_lease("one", &ledger);
+    stage.ask("r1", "ga-1").await?;
+    stage.bound("r1").await?;
+    pair.wait_until_caught_up()?;
+    pair.cut()?;
+    stage.ask("r2", "ga-1").await?;
+    stage.bound("r2").await?;
+    let _pair = tokio::task::spawn_blocking(move || pair.fail_over().map(|()| pair)).await??;
+    stage.ask("r3", "ga-1").await?;
+    let halted = halts_because(&running, "without the last commits").await?;
+    assert!(halted.contains("ledger rebuild"), "{halted}");
+    let third = stage.requests().get("r3").await?;
+    assert_ne!(third.status.and_then(|status| status.phase), Some(SubscriptionPhase::Bound));
     Ok(())
 }
 

@@ -142,6 +142,7 @@ fn main() -> ExitCode {
         case!(ledgers::an_old_ledger_is_noticed),
         case!(ledgers::an_empty_ledger_beside_a_used_pool_is_made_anew),
         case!(fences::a_database_that_lost_commits_is_noticed_before_the_next_request_is_bound),
+        case!(fences::a_standby_that_takes_over_without_the_last_commits_is_noticed),
         case!(fences::an_older_ledger_of_the_same_epoch_is_noticed),
         case!(fences::two_installations_on_copies_of_one_ledger_do_not_both_hand_out),
         case!(fences::a_removed_fence_halts_whoever_starts_and_whoever_runs),
