@@ -201,7 +201,7 @@ impl Scene {
         let free = count(of_pool().filter(|(account, entry)| is_free(account, entry)));
         let waiting = before.books.waiting.iter().take_while(|request| **request != seat.request);
         let mut tenants = BTreeSet::new();
-        let ahead = waiting.filter(|request| {
+        let mut ahead = waiting.filter(|request| {
             before.requests.get(*request).is_some_and(|asked| {
                 let other = asked.tenant.as_ref().filter(|other| *other != tenant);
                 asked.pool.as_ref() == Some(pool)
@@ -209,7 +209,7 @@ impl Scene {
                     && other.is_some_and(|other| self.may_claim(other, pool) && tenants.insert(other.clone()))
             })
         });
-        ahead.cloned().nth(usize::try_from(free).unwrap_or(usize::MAX))
+        ahead.nth(usize::try_from(free).unwrap_or(usize::MAX)).cloned()
     }
 
     /// Whether a free account is what a tenant lacks.
