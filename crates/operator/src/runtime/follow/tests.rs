@@ -11,10 +11,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+/// A version, and the names of the objects at that version.
+type Listed = (u64, Vec<&'static str>);
+
 /// A server that answers as it was told to, and then never again.
 #[derive(Clone, Default)]
 struct Script {
-    lists: Arc<Mutex<VecDeque<(u64, Vec<&'static str>)>>>,
+    lists: Arc<Mutex<VecDeque<Listed>>>,
     watches: Arc<Mutex<VecDeque<Vec<WatchEvent<ConfigMap>>>>>,
     asked: Arc<Mutex<Vec<String>>>,
 }
