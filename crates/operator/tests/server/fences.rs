@@ -112,6 +112,7 @@ async fn agrees(stage: &Stage, ledger: &Ledger) -> Result<(), Fault> {
         let mut sides = survey.sides();
         let own = format!("{}/", stage.plot.namespace);
         sides.requests.retain(|_, asked| asked.name.starts_with(&own));
+        sides.not_ready.clear();
         let found = compare(&sides).disagreements;
         if found.is_empty() { Ok(()) } else { Err(format!("{found:?}")) }
     })

@@ -40,7 +40,7 @@ fn planted_faults_are_found() {
         (Planted::EndedIsRefused, 3, "has let go of a token that is valid"),
         (Planted::OneServerForAll, 3, "has let go of a token that is valid"),
         (Planted::OldTokenEndedFirst, 3, "publishes is refused"),
-        (Planted::TokenWrittenDownLater, 40, "which has nothing"),
+        (Planted::TokenWrittenDownLater, 1, "a resync wrote"),
         (Planted::GoneWithCluster, 3, "has let go of a token that is valid"),
         (Planted::SilentIsGone, 5, "is called revoked, and a token of it is valid"),
     ] {

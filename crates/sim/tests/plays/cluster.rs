@@ -48,7 +48,7 @@ fn what_was_found_stays_mended() {
 fn planted_faults_are_found() {
     for (fault, seed, says) in [
         (Planted::ShootWithoutVersion, 94, "is not ours"),
-        (Planted::MissingShootMadeAgain, 1, "was made again for Cluster k2, and nobody said so"),
+        (Planted::MissingShootMadeAgain, 3, "was made again for Cluster k1, and nobody said so"),
         (Planted::ClusterLetGoUnseen, 39, "is left behind, its Cluster is gone"),
     ] {
         finds(Play::Cluster, fault, seed, says);

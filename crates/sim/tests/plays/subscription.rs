@@ -33,7 +33,7 @@ fn planted_faults_are_found() {
         (Planted::TenantOutsideTheLock, 83, "may have one account, and has"),
         (Planted::LimitCountedThenWritten, 9, "clusters, 3 are allowed"),
         (Planted::ReleaseLooksOnlyAtShoots, 1, "which is draining by"),
-        (Planted::BindingWithoutVersion, 24, "and was labelled for"),
+        (Planted::BindingWithoutVersion, 3, "and was labelled for"),
         (Planted::FailedReadIsGone, 11, "which its request"),
         (Planted::SameCredentialsTwice, 14, "have the same credentials, and are held by"),
     ] {
