@@ -84,7 +84,8 @@ pub struct LedgerFacts {
 pub struct Traces {
     /// Shoots with the label of the operators.
     pub shoots: usize,
-    /// SubscriptionRequests with the finalizer of the operators.
+    /// SubscriptionRequests that have an account, by their status and the labels of the binding. A finalizer proves nothing: tenants
+    /// write finalizers.
     pub requests: usize,
 }
 
@@ -194,7 +195,7 @@ fn verify_first_start(
         _ if !ledger.is_empty => format!("ledger {} has accounts or requests", ledger.uuid),
         Traces { shoots, .. } if shoots > 0 => format!("{shoots} Shoots carry a label of Allotment's"),
         Traces { requests, .. } if requests > 0 => {
-            format!("{requests} SubscriptionRequests carry a finalizer of Allotment's")
+            format!("{requests} SubscriptionRequests have accounts whose labels agree")
         }
         _ => return Ok(()),
     };

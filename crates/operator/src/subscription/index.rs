@@ -9,15 +9,10 @@ use crate::{
     runtime::{census::Census, kept::Kept},
     tenancy::NamespaceRoles,
 };
-use allotment_api::{
-    kyma::{BindingKind, SubscriptionRequest},
-    names::finalizer,
-};
-use allotment_core::pool::{
-    AccountName, Entry, LabelKeys, Occupied, PoolKey, RequestUid, Shoots, Tenant, Traces,
-};
+use allotment_api::kyma::{BindingKind, SubscriptionRequest};
+use allotment_core::pool::{AccountName, Entry, LabelKeys, Occupied, PoolKey, RequestUid, Shoots, Tenant};
 use jiff::Timestamp;
-use kube::{ResourceExt, api::ObjectMeta};
+use kube::api::ObjectMeta;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -296,14 +291,9 @@ impl Index {
         self.shoots_in(account).any(|(_, shoot)| shoot.request.as_ref() == Some(request))
     }
 
-    /// Signs that this garden was served before.
-    pub fn traces(&self) -> Traces {
-        let shoots = self.shoots.iter().filter(|(_, shoot)| shoot.request.is_some()).count();
-        let is_ours = |request: &SubscriptionRequest| {
-            request.finalizers().iter().any(|it| it == finalizer::SUBSCRIPTION)
-        };
-        let requests = self.requests.iter().filter(|(_, request)| is_ours(request)).count();
-        Traces { shoots, requests }
+    /// How many Shoots carry the label of a request.
+    pub fn labelled_shoots(&self) -> usize {
+        self.shoots.iter().filter(|(_, shoot)| shoot.request.is_some()).count()
     }
 
     /// How many Shoots are followed.

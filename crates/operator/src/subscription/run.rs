@@ -273,7 +273,7 @@ impl Operator {
 
     /// Whether the ledger is the one that the garden was served from, and not older. Only reads.
     pub async fn verify_ledger_identity(&self, traces: Traces) -> Result<(), Trouble> {
-        self.0.verify_ledger_identity(traces).await.map(drop)
+        self.0.verify_ledger_identity(Some(traces)).await.map(drop)
     }
 
     async fn look_at(&self, term: Term, task: &Task) -> Result<Outcome, Trouble> {

@@ -39,8 +39,7 @@ impl Inner {
     pub(super) async fn begin(&self) -> Result<Term, Trouble> {
         // From here on the fence says what must be there.
         self.ledger.forget_past();
-        let traces = self.index().traces();
-        let Verified { uuid, found } = self.verify_ledger_identity(traces).await?;
+        let Verified { uuid, found } = self.verify_ledger_identity(None).await?;
         let (term, id) = self.lead().await?;
         self.win_fence(uuid, term, id, found.version.as_deref()).await?;
         self.compare(term).await?;
@@ -51,8 +50,8 @@ impl Inner {
         Ok(term)
     }
 
-    /// The ledger's UUID and the fence, if the two fit.
-    pub(super) async fn verify_ledger_identity(&self, traces: Traces) -> Result<Verified, Trouble> {
+    /// The ledger's UUID and the fence, if the two fit. Without traces, they are looked for where they matter.
+    pub(super) async fn verify_ledger_identity(&self, traces: Option<Traces>) -> Result<Verified, Trouble> {
         let found = self.read_fence().await?;
         let LedgerId { uuid, epoch, is_empty } = self.ledger.identity().await?;
         let Past { term, missing } = match &found.fence {
@@ -60,8 +59,22 @@ impl Inner {
             Fence::Missing | Fence::Unreadable => Past { term: None, missing: Vec::new() },
         };
         let facts = LedgerFacts { uuid: uuid.clone(), epoch, is_empty, term, missing };
+        let traces = match (&found.fence, traces) {
+            (_, Some(traces)) => traces,
+            (Fence::Known(_), None) => Traces::default(),
+            (Fence::Missing | Fence::Unreadable, None) => self.traces().await?,
+        };
         verify(&found.fence, &facts, traces).map_err(TermError::from)?;
         Ok(Verified { uuid, found })
+    }
+
+    /// Signs that this garden was served before. Nothing that a tenant can write is one: else anybody could halt a first start.
+    async fn traces(&self) -> Result<Traces, Trouble> {
+        let (shoots, mut requests) = (self.index().labelled_shoots(), 0);
+        for assignment in self.proven_assignments(&BTreeSet::new()) {
+            requests += usize::from(self.may_heal(&assignment).await?);
+        }
+        Ok(Traces { shoots, requests })
     }
 
     /// Raises the epoch in the ledger.

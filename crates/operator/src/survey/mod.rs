@@ -190,7 +190,16 @@ impl Survey {
 
     /// Signs that this garden was served before.
     pub fn traces(&self) -> Traces {
-        self.index.traces()
+        let has_account = |asked: &Asked| {
+            let entry = asked.account.as_ref().and_then(|account| self.index.entry(account));
+            let is_bound = asked.phase == Some(SubscriptionPhase::Bound);
+            is_bound && entry.is_some_and(|entry| entry.entry.tenant == asked.tenant)
+        };
+        let requests = self.index.requests().map(|(name, request)| self.asked(name, request).1);
+        Traces {
+            shoots: self.index.labelled_shoots(),
+            requests: requests.filter(|asked| has_account(asked)).count(),
+        }
     }
 
     /// Every pool in numbers.

@@ -297,10 +297,10 @@ pub async fn a_removed_fence_halts_whoever_starts_and_whoever_runs(landscape: La
     let halted = halts(&running).await?;
     assert!(halted.contains("is not there") && halted.contains("ledger rebuild"), "{halted}");
     drop(running);
-    // An empty ledger is noticed by the request's finalizer.
+    // An empty ledger is noticed by the request that has an account.
     let empty = Ledger::open("sqlite::memory:", place(&stage)).await?;
     let second = stage.start_with("two", &empty);
-    assert!(halts(&second).await?.contains("finalizer"));
+    assert!(halts(&second).await?.contains("have accounts"));
     let next = stage.requests().get("next").await?.status.and_then(|status| status.phase);
     assert_ne!(
         next,
