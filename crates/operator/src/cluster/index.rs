@@ -297,7 +297,13 @@ impl Index {
         if let Some(request) = carried_request(&gone.metadata) {
             self.forget_shoot_of_request(request, name);
         }
-        cluster_of(&gone).map(Task::Cluster).into_iter().collect()
+        // Others may wait for the name.
+        let asks_for_it = |cluster: &Cluster| {
+            cluster.spec.core.as_ref().and_then(|core| core.shoot_name.as_deref()) == Some(name)
+        };
+        let waiting = self.clusters.iter().filter(|(_, cluster)| asks_for_it(cluster));
+        let waiting: Vec<ClusterName> = waiting.map(|(name, _)| name.clone()).collect();
+        cluster_of(&gone).into_iter().chain(waiting).map(Task::Cluster).collect()
     }
 
     fn forget_shoot_of_request(&mut self, request: &str, name: &str) {

@@ -35,7 +35,6 @@ fn planted_faults_are_found() {
         (Planted::ReleaseLooksOnlyAtShoots, 1, "which is draining by"),
         (Planted::BindingWithoutVersion, 3, "and was labelled for"),
         (Planted::FailedReadIsGone, 11, "which its request"),
-        (Planted::SameCredentialsTwice, 14, "have the same credentials, and are held by"),
     ] {
         finds(Play::Subscription, fault, seed, says);
     }
