@@ -24,9 +24,9 @@ const FORGOTTEN: SignedDuration = SignedDuration::from_hours(2);
 /// Why a token is asked for. Another cause begins to count anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// Which request, of all that had its name.
+    /// The UID of the request, since others may have had its name.
     pub uid: Option<String>,
-    /// Which generation of it.
+    /// Its generation.
     pub generation: Option<i64>,
     /// How the rotation of the cluster's own credentials stands.
     pub rotation: String,

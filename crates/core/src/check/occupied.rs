@@ -5,7 +5,7 @@ use crate::pool::{AccountName, Entry, Holding, PoolKey, RequestUid, Tenant, Twin
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Scene {
-    /// What is wrong with our writing a tenant's name on an account now.
+    /// The violations in our writing a tenant's name on an account now.
     pub fn labelling(&self, account: &AccountName, tenant: &Tenant) -> Option<Violation> {
         let is_in_it = |(name, shoot): &(&String, &Grown)| {
             self.are_one(&shoot.account, account) && !self.young.contains(*name)
@@ -99,7 +99,7 @@ impl Scene {
             .collect()
     }
 
-    /// What is wrong with a seat that was just given; `self` is the moment before.
+    /// The violations in a seat that was just given; `self` is the moment before.
     pub(super) fn seated(&self, after: &Self, seat: &Seat) -> Vec<Violation> {
         let Some(asked) = self.requests.get(&seat.request) else { return Vec::new() };
         // What status and binding prove is healed, whatever the limit says.
@@ -128,7 +128,7 @@ impl Scene {
         violations
     }
 
-    /// What is wrong with the accounts that were just claimed; `self` is the moment before.
+    /// The violations in the accounts that were just claimed; `self` is the moment before.
     pub(super) fn claimed(&self, after: &Self) -> Vec<Violation> {
         let Some(cap) = after.cap else { return Vec::new() };
         let new = after.books.accounts.iter().filter_map(|row| match &row.holding {

@@ -102,7 +102,7 @@ pub async fn bad_addresses_say_what_to_do_and_no_secret(_: Bench) {
         ("postgres://u:x@host/db?s3cret", "address", "write special characters"),
         ("postgres:///db", "address", "names no host"),
         ("postgres://u:s3cret@host/db?options=-csearch_path%3Dx", "address", "ALTER ROLE"),
-        ("postgres://u@host/db?passfile=/root/.pgpass", "address", "use passwordfile=<file>"),
+        ("postgres://u@host/db?passfile=/home/u/.pgpass", "address", "use passwordfile=<file>"),
         (
             "postgres://u@host/db?sslcrl=/x",
             "address",
