@@ -20,7 +20,8 @@ name: {{ .name | quote }}
 urlFile: {{ printf "%s/ledger/url" (include "allotment.configDir" .) | quote }}
 {{- else -}}
 url: {{ .Values.ledger.url | quote }}
-{{- end -}}
+{{- end }}
+historyDays: {{ .Values.ledger.historyDays }}
 {{- end -}}
 
 {{/* Whether a provider has its CloudProfile in the project: it is followed from the start, or not at all. */}}

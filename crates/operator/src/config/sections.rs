@@ -130,13 +130,18 @@ pub struct LedgerAddress {
     pub url: Option<String>,
     /// The path of a file with the URL in it.
     pub url_file: Option<PathBuf>,
+    /// Entries of the history stay as they are for so many days, claims and releases for 400 at least; then they are counted per account
+    /// and month. What happened to an account since it was last found empty always stays.
+    #[schemars(range(min = 30))]
+    pub history_days: Option<u16>,
 }
 
 impl fmt::Debug for LedgerAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { url, url_file } = self;
+        let Self { url, url_file, history_days } = self;
         let url = url.as_ref().map(|_| "[redacted]");
-        formatter.debug_struct("LedgerAddress").field("url", &url).field("url_file", url_file).finish()
+        let mut parts = formatter.debug_struct("LedgerAddress");
+        parts.field("url", &url).field("url_file", url_file).field("history_days", history_days).finish()
     }
 }
 

@@ -93,7 +93,30 @@ impl Event {
         }
     }
 
-    fn parse(word: &str) -> Option<Self> {
+    /// Whether it says who got or gave back an account.
+    pub(super) fn is_claim_or_release(self) -> bool {
+        match self {
+            Self::Claimed
+            | Self::Confirmed
+            | Self::Assigned
+            | Self::Kept
+            | Self::Released
+            | Self::Adopted
+            | Self::Lost
+            | Self::Rebuilt => true,
+            Self::Queued
+            | Self::Draining
+            | Self::Dirty
+            | Self::Cleaned
+            | Self::Quarantined
+            | Self::Lifted
+            | Self::Retired
+            | Self::Repooled
+            | Self::Led => false,
+        }
+    }
+
+    pub(super) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.as_str() == word)
     }
 }

@@ -12,6 +12,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0002_waits_for_free.sql"),
     include_str!("migrations/0003_turns.sql"),
     include_str!("migrations/0004_terms.sql"),
+    include_str!("migrations/0005_months.sql"),
 ];
 
 const DOING: &str = "open the ledger";

@@ -78,7 +78,7 @@ pub use weather::{Fate, Wait, Weather};
 pub use writes::Writes;
 
 use allotment_core::pool::{
-    AccountName, EXACT_POSITIONS, Epoch, Holding, PoolKey, RequestUid, Tenant, Waiting, in_turns,
+    AccountName, EXACT_POSITIONS, Epoch, Holding, PoolKey, RequestUid, Retention, Tenant, Waiting, in_turns,
 };
 use jiff::Timestamp;
 use std::{collections::BTreeMap, fmt, sync::Arc};
@@ -151,6 +151,7 @@ pub struct Ledger {
     meter: effort::Meter,
     recent: recent::Recent,
     writes: writes::WriteHealth,
+    retention: Retention,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<crate::planted::Planted>,
 }
@@ -191,6 +192,10 @@ macro_rules! in_transaction {
     }};
 }
 
+// Below the macro, which it uses.
+mod months;
+pub use months::{Counted, MonthCount};
+
 /// Leading. How a ledger is opened is in `open`.
 impl Ledger {
     /// The same ledger with faults, for a process that has seen nothing of it yet.
@@ -198,6 +203,13 @@ impl Ledger {
     pub fn with_weather(mut self, weather: Arc<dyn Weather>) -> Self {
         self.weather = Some(weather);
         self.recent = recent::Recent::default();
+        self
+    }
+
+    /// The same ledger, with entries of the history kept so long.
+    #[must_use]
+    pub fn with_retention(mut self, retention: Retention) -> Self {
+        self.retention = retention;
         self
     }
 

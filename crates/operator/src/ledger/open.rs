@@ -5,6 +5,7 @@ use super::{
     store::{Access, Store},
     writes,
 };
+use allotment_core::pool::Retention;
 use std::{path::Path, sync::Arc};
 
 impl Ledger {
@@ -47,6 +48,7 @@ impl Ledger {
             weather: None,
             meter: effort::Meter::default(),
             recent: recent::Recent::default(),
+            retention: Retention::default(),
             writes: writes::WriteHealth::default(),
             #[cfg(feature = "planted")]
             planted: None,

@@ -149,24 +149,24 @@ impl Transaction {
     /// at the same time and for whichever tenant and pool. Requests share a few rows, since they come and go.
     pub(super) async fn lock_request(&mut self, request: &RequestUid) -> Result<(), LedgerError> {
         const ROWS: u32 = 64;
-        let row =
-            request.as_str().bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-        self.lock_key(&format!("request/{}", row % ROWS)).await
+        self.lock_key(&shared_row("request", request.as_str(), ROWS)).await
     }
 
-    /// Locks tenants, then pools. Account rows come after them: all transactions keep this order, so none waits for one that
+    /// Locks tenants, then pools. Tenants share rows: anybody can invent a tenant, and a row of its own would stay for ever. Account rows come after them: all transactions keep this order, so none waits for one that
     /// waits for it.
     pub(super) async fn lock(
         &mut self,
         tenants: BTreeSet<&Tenant>,
         pools: BTreeSet<&PoolKey>,
     ) -> Result<(), LedgerError> {
-        let tenants = tenants.into_iter().map(|tenant| format!("tenant/{tenant}"));
+        const ROWS: u32 = 1024;
+        let tenants: BTreeSet<String> =
+            tenants.into_iter().map(|tenant| shared_row("tenant", tenant.as_str(), ROWS)).collect();
         let pools = pools.into_iter().map(|pool| {
             let PoolKey { hyperscaler_type, shared, eu_access } = pool;
             format!("pool/{hyperscaler_type}/{}/{}", u8::from(*shared), u8::from(*eu_access))
         });
-        for key in tenants.chain(pools).collect::<Vec<_>>() {
+        for key in tenants.into_iter().chain(pools).collect::<Vec<_>>() {
             self.lock_key(&key).await?;
         }
         Ok(())
@@ -262,6 +262,12 @@ impl Transaction {
             Fate::HangBefore | Fate::HangAfter => pending().await,
         }
     }
+}
+
+/// The lock row of something that shares a fixed number of rows with its like. Every version must find the same row.
+fn shared_row(kind: &str, name: &str, rows: u32) -> String {
+    let hash = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    format!("{kind}/{}", hash % rows)
 }
 
 /// As many parameters as there are numbers at most. No entry has the number 0.

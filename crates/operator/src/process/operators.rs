@@ -12,6 +12,7 @@ use crate::{
     subscription,
     target::{self, Connect, Targets},
 };
+use allotment_core::pool::Retention;
 use std::{future::Future, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::sleep};
 
@@ -54,12 +55,14 @@ impl Operators {
             match controller {
                 Controller::Subscription => {
                     let policy = settled.policy().ok_or(StartError::NoRules)?;
+                    let retention =
+                        config.ledger.history_days.map_or_else(Retention::default, Retention::days);
                     let place =
                         Place { garden: garden.name.clone(), project: config.gardener.namespace.clone() };
                     operators.subscription = Some(subscription::Operator::new(subscription::Parts {
                         control_plane: control_plane.clone(),
                         garden: garden.client.clone(),
-                        ledger: Ledger::open(&config.ledger.read()?, place).await?,
+                        ledger: Ledger::open(&config.ledger.read()?, place).await?.with_retention(retention),
                         settings: subscription_settings(config, identity.to_owned()),
                         policy,
                         clock: clock.clone(),

@@ -18,6 +18,7 @@ mod account;
 mod fence;
 mod forged;
 mod gauges;
+mod history;
 mod index;
 mod learn;
 mod occupied;
@@ -59,4 +60,6 @@ pub enum Task {
     Bound,
     /// The garden's record of the ledger: is it still this term's?
     Fence,
+    /// Old entries of the ledger's history, which are counted.
+    History,
 }

@@ -4,6 +4,7 @@ use super::{
     Followed, Index, Task, Trouble,
     fence::Fenced,
     forged::BOUND_RESYNC,
+    history::HISTORY_DELAY,
     index::BindingRef,
     term::{Term, TermError},
     waiting::Waiting,
@@ -287,6 +288,7 @@ impl Operator {
             Task::Unfinished => self.0.look_at_unfinished().await,
             Task::Bound => self.0.look_at_bound().await,
             Task::Fence => self.0.look_at_fence(term).await,
+            Task::History => self.0.count_old_history(term).await,
         }
     }
 }
@@ -348,6 +350,7 @@ impl Controller for Operator {
         self.0.add(Task::Queues);
         self.0.add(Task::Fence);
         self.0.queue.add_after(Task::Bound, BOUND_RESYNC);
+        self.0.queue.add_after(Task::History, HISTORY_DELAY);
         let (inner, settings) = (&self.0, &self.0.settings);
         let key = |task: &Task| inner.fair_key(task);
         work(settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| async move {
@@ -392,7 +395,8 @@ impl Inner {
             | Task::Queues
             | Task::Unfinished
             | Task::Bound
-            | Task::Fence => FairKey::Everybody,
+            | Task::Fence
+            | Task::History => FairKey::Everybody,
             Task::Line(_, tenant) => FairKey::Tenant(tenant.to_string()),
             // Whose it was is known to the ledger only; all of them take turns with the namespaces.
             Task::Orphan(_) => FairKey::namespace(""),

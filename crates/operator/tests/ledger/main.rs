@@ -9,6 +9,7 @@ mod crash;
 mod deeds;
 mod draw;
 mod failover;
+mod months;
 mod pooler;
 mod reading;
 mod schema;
@@ -69,6 +70,8 @@ fn cases() -> Vec<Case> {
         the_fullest_account_below_the_limit_is_used_however_it_was_filled,
         entries_with_the_same_credentials_count_together,
     ]);
+    cases.extend(cases![months on Kind::ALL; what_may_be_needed_stays, many_entries_are_counted_in_batches]);
+    cases.extend(cases![months on &[Kind::File]; invented_tenants_leave_no_lock_rows]);
     cases.extend(cases![turns on Kind::ALL;
         queues_are_served_by_turns,
         nobody_is_overtaken,

@@ -92,14 +92,18 @@ async fn history(
         Err(code) => return Ok(code),
     };
     let entries = ledger.history(About::Account(account), limit).await?;
+    let months = ledger.months(account).await?;
     match format {
-        Some(format) => output::print_value(&json!({ "account": account, "entries": entries }), format)?,
-        None if entries.is_empty() => {
+        Some(format) => {
+            let value = json!({ "account": account, "months": months, "entries": entries });
+            output::print_value(&value, format)?;
+        }
+        None if entries.is_empty() && months.is_empty() => {
             output::note(&format!("the ledger has never heard of account {account}"));
         }
-        None => output::print(&show::history(&entries))?,
+        None => output::print(&show::history(&months, &entries))?,
     }
-    Ok(if entries.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if entries.is_empty() && months.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The ledger, which only the configuration knows.

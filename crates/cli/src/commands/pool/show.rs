@@ -5,7 +5,10 @@ use crate::{
     output::{self, Paint},
 };
 use allotment_core::pool::{Complaint, PoolSummary};
-use allotment_operator::{ledger::Entry, survey::AccountLine};
+use allotment_operator::{
+    ledger::{Entry, MonthCount},
+    survey::AccountLine,
+};
 use jiff::{SignedDuration, Timestamp};
 
 /// Every pool in a line; those that somebody waits for, or that are used up, stand out.
@@ -83,8 +86,8 @@ pub(crate) fn complaints(complaints: &[Complaint]) -> String {
     text
 }
 
-/// What happened, line by line.
-pub(crate) fn history(entries: &[Entry]) -> String {
+/// What happened, line by line; first what is only counted.
+pub(crate) fn history(months: &[MonthCount], entries: &[Entry]) -> String {
     let paint = Paint::for_standard_output();
     let heading = ["WHEN", "WHAT", "TENANT", "REQUEST", "BY", "WHY"].map(str::to_owned);
     let row = |entry: &Entry| {
@@ -97,7 +100,18 @@ pub(crate) fn history(entries: &[Entry]) -> String {
             entry.because.clone(),
         ]
     };
-    let rows: Vec<_> = std::iter::once(heading).chain(entries.iter().map(row)).collect();
+    let counted = |count: &MonthCount| {
+        [
+            count.month.clone(),
+            format!("{} × {}", count.entries, count.event),
+            count.tenant.as_ref().map(ToString::to_string).unwrap_or_default(),
+            String::new(),
+            String::new(),
+            "counted by month".to_owned(),
+        ]
+    };
+    let lines = months.iter().map(counted).chain(entries.iter().map(row));
+    let rows: Vec<_> = std::iter::once(heading).chain(lines).collect();
     let table = output::table(&rows);
     let (head, rest) = table.split_once('\n').unwrap_or((&table, ""));
     format!("{}\n{rest}", paint.bold(head))
