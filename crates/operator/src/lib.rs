@@ -12,6 +12,7 @@
 //! | [`stray`] | objects of the platform's kinds where they do nothing |
 //! | [`subscription`] | SubscriptionRequests and the pool of accounts |
 //! | [`metrics`] | what is counted |
+//! | `minting` | tokens that clusters gave, counted and kept until they are published |
 //! | [`openmcp`] | the openMCP ClusterProvider for Gardener |
 //! | [`planted`] | faults that the simulation must find |
 //! | [`process`] | everything put together, as `allotment run` runs it |
@@ -26,6 +27,7 @@ pub mod kubeconfig;
 pub mod ledger;
 mod locks;
 pub mod metrics;
+mod minting;
 pub mod openmcp;
 pub mod planted;
 pub mod process;

@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         case!(access::g20_names_that_are_too_long_for_a_label_are_no_trouble),
         case!(access::g23_a_request_is_granted_as_soon_as_its_cluster_is_ready),
         case!(minting::a_token_whose_secret_cannot_be_written_is_asked_for_once),
+        case!(minting::a_secret_that_somebody_deletes_again_and_again_costs_a_few_tokens),
         case!(minting::whoever_takes_over_with_old_news_of_secrets_asks_for_no_second_token),
         case!(access_ends::a_deleted_request_leaves_nothing_behind),
         case!(access_ends::a_request_inherits_nothing_from_one_that_was_torn_away),

@@ -11,6 +11,7 @@ use allotment_operator::{
 };
 use allotment_testing::{Landscape, Outcome};
 use http::Method;
+use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -54,6 +55,28 @@ pub async fn a_token_whose_secret_cannot_be_written_is_asked_for_once(landscape:
     desk.granted("a").await?;
     assert_eq!(tokens.load(Ordering::Relaxed), 1, "the one that was given is published");
     desk.holder("a").await?.apiserver_version().await?;
+    Ok(())
+}
+
+pub async fn a_secret_that_somebody_deletes_again_and_again_costs_a_few_tokens(
+    landscape: Landscape,
+) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    let tokens = desk.platform.tokens.clone();
+    desk.ask("a", token("namespaces")).await?;
+    desk.granted("a").await?;
+    for _ in 0..60 {
+        if desk.secrets().get_opt("a.kubeconfig").await?.is_some() {
+            desk.secrets().delete("a.kubeconfig", &DeleteParams::default()).await?;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    desk.because("a", "Pending", "ShootAccess", "TooManyTokens").await?;
+    assert_eq!(tokens.load(Ordering::Relaxed), 3, "the next one waits");
+    // Whoever changes the request has a reason of its own.
+    desk.change("a", json!({ "spec": token("configmaps") })).await?;
+    desk.granted("a").await?;
+    assert_eq!(tokens.load(Ordering::Relaxed), 4);
     Ok(())
 }
 

@@ -11,7 +11,6 @@ use allotment_api::{
     crds,
     kyma::{BindingKind, SubscriptionPhase, SubscriptionRequest},
 };
-use allotment_apiserver::ApiServer;
 use allotment_core::{
     pool::{LabelKeys, MultiAccount},
     rules,
@@ -39,12 +38,16 @@ const GARDEN: &str = "garden-kyma";
 /// Accounts and Shoots.
 const SIZES: [(u32, u32); 3] = [(1_000, 2_000), (10_000, 2_000), (100_000, 100_000)];
 
-/// How many claims one after the other, and how many at once.
+/// How many claims one after the other, and how many at once: a few, whose garden calls are counted, and many, for the rate.
 const ONE_BY_ONE: u32 = 200;
+const FEW_AT_ONCE: u32 = 100;
 const AT_ONCE: u32 = 500;
 
 /// Finalizer, binding, status: nothing can be claimed with less. Events come on top.
 const FEWEST_CALLS: f64 = 3.0;
+
+/// The binding. The fence and the look at the newest Shoots come on top; claims that wait at the same time share them.
+const FEWEST_GARDEN_CALLS: f64 = 1.0;
 
 /// Objects are put in so many at a time.
 pub(super) const CONCURRENCY: usize = 16;
@@ -96,8 +99,8 @@ impl Pool {
     }
 
     async fn measure(self) -> Outcome<Vec<Measure>> {
-        let tally = Arc::new(Tally::default());
-        let operator = self.operator(&tally).await?;
+        let tallies = Tallies::default();
+        let operator = self.operator(&tallies).await?;
         let running = tokio::spawn({
             let operator = operator.clone();
             async move { operator.run_as_leader().await }
@@ -106,17 +109,22 @@ impl Pool {
         self.claim("warm-up", 1).await?;
         let warm = started.elapsed();
         let mut times = Vec::new();
+        tallies.reset();
         for number in 0..ONE_BY_ONE {
             let started = Instant::now();
             self.claim(&format!("one-{number}"), 1).await?;
             times.push(started.elapsed().as_secs_f64() * 1e3);
         }
         times.sort_by(f64::total_cmp);
-        tally.reset();
+        let (alone, _) = tallies.garden.per(ONE_BY_ONE);
+        tallies.reset();
+        self.claim("few", FEW_AT_ONCE).await?;
+        let (together, _) = tallies.garden.per(FEW_AT_ONCE);
+        tallies.reset();
         let started = Instant::now();
         self.claim("many", AT_ONCE).await?;
         let rate = f64::from(AT_ONCE) / started.elapsed().as_secs_f64();
-        let (calls, bytes) = tally.per(AT_ONCE);
+        let (calls, bytes) = tallies.per(AT_ONCE);
         running.abort();
         let of = |what: &str| format!("{what}, {} accounts, {} Shoots", self.accounts, self.shoots);
         Ok(vec![
@@ -124,14 +132,17 @@ impl Pool {
             Measure::new(of("claim, p50"), percentile(&times, 50), "ms"),
             Measure::new(of("claim, p99"), percentile(&times, 99), "ms"),
             Measure::new(of("calls per claim, against the fewest"), calls, "calls").against(FEWEST_CALLS),
+            Measure::new(of("garden calls per claim, alone"), alone, "calls").against(FEWEST_GARDEN_CALLS),
+            Measure::new(of("garden calls per claim, 100 at once"), together, "calls")
+                .against(FEWEST_GARDEN_CALLS),
             Measure::new(of("bytes per claim"), bytes, "bytes"),
             Measure::new(of("from start to the first claim"), warm.as_secs_f64(), "s"),
         ])
     }
 
-    async fn operator(&self, tally: &Arc<Tally>) -> Outcome<Operator> {
+    async fn operator(&self, tallies: &Tallies) -> Outcome<Operator> {
         let place = Place { garden: "bench".to_owned(), project: GARDEN.to_owned() };
-        operator_on(&self.garden, Ledger::open("sqlite::memory:", place).await?, tally)
+        operator_on(&self.garden, Ledger::open("sqlite::memory:", place).await?, tallies)
     }
 
     /// So many new tenants ask for an account, all at once; waits until all have one.
@@ -166,14 +177,38 @@ impl Pool {
     }
 }
 
+/// What an operator asks of each of its servers.
+#[derive(Debug, Default)]
+pub(super) struct Tallies {
+    control_plane: Arc<Tally>,
+    garden: Arc<Tally>,
+}
+
+impl Tallies {
+    pub(super) fn reset(&self) {
+        self.control_plane.reset();
+        self.garden.reset();
+    }
+
+    /// Calls and bytes for each.
+    pub(super) fn per(&self, times: u32) -> (f64, f64) {
+        let ((calls, bytes), (garden_calls, garden_bytes)) =
+            (self.control_plane.per(times), self.garden.per(times));
+        (calls + garden_calls, bytes + garden_bytes)
+    }
+
+    pub(super) fn calls(&self) -> u64 {
+        self.control_plane.calls() + self.garden.calls()
+    }
+}
+
 /// An operator whose calls are counted.
-pub(super) fn operator_on(garden: &EmbeddedGarden, ledger: Ledger, tally: &Arc<Tally>) -> Outcome<Operator> {
-    let counted = |server: &ApiServer| tally.client(server);
+pub(super) fn operator_on(garden: &EmbeddedGarden, ledger: Ledger, tallies: &Tallies) -> Outcome<Operator> {
     let options = rules::Options { enabled_plans: Some(vec!["aws".to_owned()]), ..rules::Options::default() };
     let rules = rules::load("rule: [aws]", &options).rules.ok_or("the rules of the benchmark are bad")?;
     Ok(Operator::new(Parts {
-        control_plane: counted(&garden.control_plane),
-        garden: counted(&garden.garden),
+        control_plane: tallies.control_plane.client(&garden.control_plane),
+        garden: tallies.garden.client(&garden.garden),
         ledger,
         settings: Settings {
             garden_namespace: GARDEN.to_owned(),

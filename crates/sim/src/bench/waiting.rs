@@ -6,8 +6,8 @@
 
 use super::{
     Measure, Outcome,
-    claims::{CONCURRENCY, create, operator_on},
-    tally::{Tally, client, percentile},
+    claims::{CONCURRENCY, Tallies, create, operator_on},
+    tally::{client, percentile},
 };
 use allotment_api::{
     crds,
@@ -26,10 +26,7 @@ use kube::{
     api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, PostParams},
 };
 use serde_json::{Value, json};
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 use tokio::{task::JoinHandle, time::sleep};
 
 const GARDEN: &str = "garden-kyma";
@@ -87,7 +84,7 @@ impl Claims {
 struct Bench {
     garden: EmbeddedGarden,
     ledger: Ledger,
-    tally: Arc<Tally>,
+    tallies: Tallies,
 }
 
 impl Bench {
@@ -117,11 +114,11 @@ impl Bench {
         }
         let place = Place { garden: "bench".to_owned(), project: GARDEN.to_owned() };
         let ledger = Ledger::open("sqlite::memory:", place).await?;
-        Ok(Self { garden, ledger, tally: Arc::new(Tally::default()) })
+        Ok(Self { garden, ledger, tallies: Tallies::default() })
     }
 
     async fn start(&self) -> Outcome<(Operator, JoinHandle<()>)> {
-        let operator = operator_on(&self.garden, self.ledger.clone(), &self.tally)?;
+        let operator = operator_on(&self.garden, self.ledger.clone(), &self.tallies)?;
         let running = tokio::spawn({
             let operator = operator.clone();
             async move { operator.run_as_leader().await }
@@ -176,7 +173,7 @@ impl Bench {
 
     async fn claims(&self, name: &str) -> Outcome<Claims> {
         let mut times = Vec::new();
-        self.tally.reset();
+        self.tallies.reset();
         let before = self.ledger.effort();
         for number in 0..CLAIMS {
             let started = Instant::now();
@@ -184,18 +181,18 @@ impl Bench {
             times.push(started.elapsed().as_secs_f64() * 1e3);
         }
         times.sort_by(f64::total_cmp);
-        let (calls, _) = self.tally.per(CLAIMS);
+        let (calls, _) = self.tallies.per(CLAIMS);
         Ok(Claims { median_ms: percentile(&times, 50), calls, effort: self.ledger.effort().since(before) })
     }
 
     async fn idle_minute(&self, waiting: u32) -> [Measure; 3] {
-        self.tally.reset();
+        self.tallies.reset();
         let before = self.ledger.effort();
         sleep(IDLE).await;
         let effort = self.ledger.effort().since(before);
         let of = |what: &str| format!("{what} in an idle minute, {waiting} waiting");
         [
-            Measure::new(of("calls"), self.tally.calls() as f64, "calls"),
+            Measure::new(of("calls"), self.tallies.calls() as f64, "calls"),
             Measure::new(of("SQL statements"), effort.statements as f64, "statements"),
             Measure::new(of("rows"), effort.rows as f64, "rows"),
         ]

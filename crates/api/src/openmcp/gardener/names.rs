@@ -129,6 +129,8 @@ pub enum AccessReason {
     Issued,
     /// The platform has locked the access.
     Locked,
+    /// Tokens were issued again and again for the same cause; the next one waits.
+    TooManyTokens,
 }
 
 impl AccessReason {
@@ -142,6 +144,7 @@ impl AccessReason {
             Self::RenewalDelayed => "RenewalDelayed",
             Self::Issued => "Issued",
             Self::Locked => "Locked",
+            Self::TooManyTokens => "TooManyTokens",
         }
     }
 }

@@ -165,8 +165,8 @@ impl Inner {
             (Some(seconds), _) => {
                 match self.mint(scene, &reached, grant, (&issued.made_for, seconds)).await {
                     Ok(given) => {
-                        issued.created = given.created;
-                        issued.expires = Some(given.expires);
+                        issued.created = given.issued;
+                        issued.expires = Some(given.end);
                         let provider = &self.parts.settings.instance.provider;
                         let ca = ca_of(&reached);
                         Zeroizing::new(kubeconfig(
@@ -176,7 +176,7 @@ impl Inner {
                         ))
                     }
                     Err(trouble) => {
-                        note(scene, Err(trouble.into()));
+                        note(scene, Err(trouble));
                         return Ok(());
                     }
                 }
@@ -185,7 +185,7 @@ impl Inner {
         };
         let (until, was_there) = (issued.expires, scene.secret.is_some());
         self.publish(scene, &text, issued).await?;
-        self.unpublished.remove(&scene.name);
+        self.minting.published(&scene.name);
         scene.is_issued = true;
         let note =
             until.map_or_else(|| "it does not run out".to_owned(), |until| format!("valid until {until}"));

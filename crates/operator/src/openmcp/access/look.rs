@@ -105,7 +105,7 @@ impl Inner {
         let Some(_busy) = Busy::begin(&self.busy, name) else { return Ok(Outcome::Again) };
         let Some(mut scene) = self.gather(name) else {
             self.looks.forget(name);
-            self.unpublished.remove(name);
+            self.minting.taken_back(name);
             return Ok(Outcome::Done);
         };
         self.make_sure(&mut scene).await?;

@@ -2,7 +2,7 @@
 
 use super::{
     index::{Followed, Index},
-    minting::Unpublished,
+    minting::Minting,
 };
 use crate::{
     locks::LockStore,
@@ -70,7 +70,7 @@ pub(super) struct Inner {
     pub(super) looks: Looks<ObjectName>,
     /// Those that are looked at now.
     pub(super) busy: Mutex<BTreeSet<ObjectName>>,
-    pub(super) unpublished: Unpublished,
+    pub(super) minting: Minting,
     leadership: Leadership,
 }
 
@@ -93,7 +93,7 @@ impl Operator {
             lanes: Lanes::new(),
             looks: Looks::new(Instant::now() + QUIET),
             busy: Mutex::default(),
-            unpublished: Unpublished::default(),
+            minting: Minting::default(),
             leadership,
         }))
     }

@@ -9,6 +9,7 @@ use allotment_api::openmcp::{
     names::Reason as CommonReason,
 };
 use allotment_core::openmcp::access::{Fate, Hitch};
+use jiff::Timestamp;
 
 /// Why a look at a request did not come to its end. It is looked at again.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,12 @@ pub(super) enum InsideTrouble {
     /// Something that can only be of a request that was torn away.
     #[error("something is there that was made for another request of this name")]
     LeftBehind,
+    /// As many tokens as this were given for the same cause.
+    #[error(
+        "tokens were issued again and again for the same reason, and the next one waits until {until}: find out who removes or changes \
+         the Secret; a change of the request gets one at once"
+    )]
+    TooManyTokens { until: Timestamp },
     /// What is asked for is no role, or no binding.
     #[error("{0}")]
     Invalid(String),
@@ -84,6 +91,7 @@ impl InsideTrouble {
             }
             Self::NoNamespace(_) => (AccessReason::NamespaceMissing.as_str(), Fate::Passes),
             Self::Taken(_) => (AccessReason::NameTaken.as_str(), Fate::Passes),
+            Self::TooManyTokens { .. } => (AccessReason::TooManyTokens.as_str(), Fate::Passes),
             Self::Invalid(_) => (CommonReason::ConfigurationProblem.as_str(), Fate::Lasts),
         };
         Hitch { reason, message: self.to_string(), fate }
