@@ -45,7 +45,8 @@ impl Inner {
         let is_bound = status.and_then(|status| status.phase) == Some(SubscriptionPhase::Bound)
             && status.and_then(|status| status.gardener_secret_name.as_deref()) == Some(binding);
         if request.uid() != known || request.metadata.deletion_timestamp.is_some() || !is_bound {
-            self.index().learn_request(request);
+            let woken = self.index().learn_request(request);
+            self.wake_others(&scene.name, woken);
             return Err(trouble(binding, "its SubscriptionRequest has changed"));
         }
         Ok(request)

@@ -2,7 +2,7 @@
 //! the UID, that they were decided on.
 
 use super::{
-    Trouble,
+    ClusterName, Trouble,
     issuers::config_map_of,
     look::{Next, Scene},
     run::Inner,
@@ -118,7 +118,8 @@ impl Inner {
             }
             made => made?,
         };
-        self.index().learn_request(request.clone());
+        let woken = self.index().learn_request(request.clone());
+        self.wake_others(&scene.name, woken);
         scene.request = Some(Arc::new(request));
         Ok(())
     }
@@ -159,7 +160,8 @@ impl Inner {
         }
         match self.apply_shoot(scene, apply, used != wanted).await {
             Ok(shoot) => {
-                self.index().learn_shoot(shoot.clone());
+                let woken = self.index().learn_shoot(shoot.clone());
+                self.wake_others(&scene.name, woken);
                 scene.shoot = Some(Arc::new(shoot));
                 scene.is_live = true;
             }
@@ -217,7 +219,8 @@ impl Inner {
             patched => Some(patched?),
         };
         if let Some(shoot) = &patched {
-            self.index().learn_shoot(shoot.clone());
+            let woken = self.index().learn_shoot(shoot.clone());
+            self.wake_others(&scene.name, woken);
         }
         scene.is_live = true;
         scene.shoot = patched.map(Arc::new);
@@ -264,7 +267,8 @@ impl Inner {
         let change = StatusChange::between(cluster.status.as_ref(), status);
         let written = write_status(&self.clusters_in(cluster), cluster, &change).await?;
         let Some(written) = written else { return Ok(None) };
-        self.index().learn_cluster(written.clone());
+        let woken = self.index().learn_cluster(written.clone());
+        self.wake_others(&ClusterName::of(&cluster.metadata), woken);
         Ok(Some(written))
     }
 
@@ -279,7 +283,8 @@ impl Inner {
         let written =
             call(|| format!("change the metadata of Cluster {name}"), api.patch(&name, &params, &patch))
                 .await?;
-        self.index().learn_cluster(written.clone());
+        let woken = self.index().learn_cluster(written.clone());
+        self.wake_others(&scene.name, woken);
         scene.cluster = Arc::new(written);
         Ok(())
     }

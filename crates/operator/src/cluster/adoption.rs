@@ -72,7 +72,8 @@ impl Inner {
         let Some(cluster) = call(|| format!("read Cluster {}", scene.name), read).await? else {
             return Ok(());
         };
-        self.index().learn_cluster(cluster.clone());
+        let woken = self.index().learn_cluster(cluster.clone());
+        self.wake_others(&scene.name, woken);
         scene.cluster = Arc::new(cluster);
         let (requests, name) = (self.requests(scene), request_name(&scene.cluster));
         let request = call(|| format!("read SubscriptionRequest {name}"), requests.get_opt(&name)).await?;

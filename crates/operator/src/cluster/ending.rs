@@ -40,10 +40,11 @@ impl Inner {
         scene.is_live = true;
         // Without a finalizer it is gone at once, though the answer shows it once more.
         scene.shoot = left.filter(|left| !left.finalizers().is_empty()).map(Arc::new);
-        match &scene.shoot {
-            Some(ending) => drop(self.index().learn_shoot((**ending).clone())),
-            None => drop(self.index().forget_shoot(&name)),
-        }
+        let woken = match &scene.shoot {
+            Some(ending) => self.index().learn_shoot((**ending).clone()),
+            None => self.index().forget_shoot(&name),
+        };
+        self.wake_others(&scene.name, woken);
         Ok(())
     }
 
@@ -65,7 +66,8 @@ impl Inner {
             };
         tracing::info!(cluster = %scene.name, shoot = name, because = "an annotation says so", "Shoot released");
         // Without the label it is not watched any more.
-        self.index().forget_shoot(&name);
+        let woken = self.index().forget_shoot(&name);
+        self.wake_others(&scene.name, woken);
         scene.is_live = true;
         scene.shoot = released.map(Arc::new);
         Ok(())
@@ -131,7 +133,8 @@ impl Inner {
             let request = call(|| format!("read SubscriptionRequest {name}"), api.get_opt(&name)).await?;
             let own = request.filter(|request| is_request_of(request, &scene.cluster));
             if let Some(own) = own {
-                self.index().learn_request(own.clone());
+                let woken = self.index().learn_request(own.clone());
+                self.wake_others(&scene.name, woken);
                 scene.request = Some(Arc::new(own));
                 return Ok(Next::Decide);
             }

@@ -24,6 +24,7 @@ use allotment_core::{
             LONGEST_IN_REQUEST, carried_request, cluster_of_request, forget_managed_fields, is_owned_by,
             is_refused, request_name,
         },
+        shoot_name,
     },
     marks::was_taken_off,
     pool::tenant_of,
@@ -95,6 +96,8 @@ pub struct Index {
     namespaced_profiles: Kept<ProfileName, Arc<CloudProfileSpec>>,
     follows_namespaced: bool,
     locks: LockStore,
+    /// Clusters by the name of the Shoot that they have or want.
+    by_shoot_name: BTreeMap<String, BTreeSet<ClusterName>>,
     /// Clusters that their tenants brought, by the Secret with the kubeconfig.
     brought: BTreeMap<ClusterName, BTreeSet<ClusterName>>,
     /// Clusters whose finalizer somebody else took away.
@@ -187,6 +190,7 @@ impl Index {
     }
 
     /// A Cluster is there.
+    #[must_use = "others wait for this"]
     pub fn learn_cluster(&mut self, mut cluster: Cluster) -> Vec<Task> {
         cluster.metadata.managed_fields = None;
         let name = ClusterName::of(&cluster.metadata);
@@ -202,6 +206,13 @@ impl Index {
             .is_some_and(|it| was_taken_off(&it.metadata, &cluster.metadata, finalizer::CLUSTER))
         {
             self.unheld.insert(name.clone());
+        }
+        let (shoot_before, shoot) = (before.as_deref().and_then(wanted_name), wanted_name(&cluster));
+        if shoot_before != shoot {
+            self.forget_wanted_name(&name, shoot_before);
+            if let Some(shoot) = shoot {
+                self.by_shoot_name.entry(shoot).or_default().insert(name.clone());
+            }
         }
         let secret_before = before.as_deref().and_then(secret_of);
         if secret_before != secret {
@@ -223,12 +234,14 @@ impl Index {
         self.returned.remove(name)
     }
 
+    #[must_use = "others wait for this"]
     pub(super) fn forget_cluster(&mut self, name: &ClusterName) -> Vec<Task> {
         self.unheld.remove(name);
         self.returned.remove(name);
         let Some(gone) = self.clusters.remove(name) else { return Vec::new() };
         let admitted = self.census.set(name, None).into_iter().map(Task::Cluster);
         self.forget_secret_of(name, secret_of(&gone));
+        self.forget_wanted_name(name, wanted_name(&gone));
         let request = ClusterName { namespace: name.namespace.clone(), name: request_name(&gone) };
         let orphan = self.requests.get(&request).map(|_| Task::Orphan(request.clone()));
         let adoptions = self.adoptions_of(name).into_iter().map(|one| Task::Adoption(one.name_any()));
@@ -247,6 +260,7 @@ impl Index {
     }
 
     /// A SubscriptionRequest is there.
+    #[must_use = "others wait for this"]
     pub fn learn_request(&mut self, mut request: SubscriptionRequest) -> Vec<Task> {
         request.metadata.managed_fields = None;
         let name = ClusterName::of(&request.metadata);
@@ -263,6 +277,7 @@ impl Index {
         vec![self.task_of(name)]
     }
 
+    #[must_use = "others wait for this"]
     pub(super) fn forget_request(&mut self, name: &ClusterName) -> Vec<Task> {
         if self.requests.remove(name).is_none() {
             return Vec::new();
@@ -271,6 +286,7 @@ impl Index {
     }
 
     /// A Shoot is there.
+    #[must_use = "others wait for this"]
     pub fn learn_shoot(&mut self, mut shoot: Shoot) -> Vec<Task> {
         forget_managed_fields(&mut shoot.metadata);
         let name = shoot.name_any();
@@ -292,18 +308,25 @@ impl Index {
         now.into_iter().chain(before).map(Task::Cluster).collect()
     }
 
+    #[must_use = "others wait for this"]
     pub(super) fn forget_shoot(&mut self, name: &str) -> Vec<Task> {
         let Some(gone) = self.shoots.remove(&name.to_owned()) else { return Vec::new() };
         if let Some(request) = carried_request(&gone.metadata) {
             self.forget_shoot_of_request(request, name);
         }
         // Others may wait for the name.
-        let asks_for_it = |cluster: &Cluster| {
-            cluster.spec.core.as_ref().and_then(|core| core.shoot_name.as_deref()) == Some(name)
-        };
-        let waiting = self.clusters.iter().filter(|(_, cluster)| asks_for_it(cluster));
-        let waiting: Vec<ClusterName> = waiting.map(|(name, _)| name.clone()).collect();
+        let waiting = self.by_shoot_name.get(name).into_iter().flatten().cloned();
         cluster_of(&gone).into_iter().chain(waiting).map(Task::Cluster).collect()
+    }
+
+    fn forget_wanted_name(&mut self, cluster: &ClusterName, shoot: Option<String>) {
+        let Some(shoot) = shoot else { return };
+        if let Some(clusters) = self.by_shoot_name.get_mut(&shoot) {
+            clusters.remove(cluster);
+            if clusters.is_empty() {
+                self.by_shoot_name.remove(&shoot);
+            }
+        }
     }
 
     fn forget_shoot_of_request(&mut self, request: &str, name: &str) {
@@ -472,6 +495,12 @@ fn secret_of(cluster: &Cluster) -> Option<ClusterName> {
     let byoc = cluster.spec.byoc.as_ref()?;
     let namespace = cluster.namespace().unwrap_or_default();
     Some(ClusterName { namespace, name: byoc.kubeconfig_secret_ref.name.clone() })
+}
+
+/// The name of the Shoot that a Cluster has or wants.
+fn wanted_name(cluster: &Cluster) -> Option<String> {
+    // How long it may be in the project does not matter here.
+    shoot_name(cluster, "").ok().filter(|_| cluster.spec.byoc.is_none())
 }
 
 fn cluster_of(shoot: &Shoot) -> Option<ClusterName> {

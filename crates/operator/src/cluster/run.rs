@@ -337,6 +337,13 @@ impl Inner {
         self.queue.add(task);
     }
 
+    /// Wakes whom the result of a write of our own concerns, but for the Cluster that is being reconciled. The watch reports that version
+    /// too, but the index has it by then, so nobody would wake them.
+    pub(super) fn wake_others(&self, own: &ClusterName, tasks: Vec<Task>) {
+        let is_own = |task: &Task| matches!(task, Task::Cluster(name) if name == own);
+        tasks.into_iter().filter(|task| !is_own(task)).for_each(|task| self.queue.add(task));
+    }
+
     /// Whether a Cluster is being looked at.
     pub(super) fn is_looked_at(&self, name: &ClusterName) -> bool {
         self.queue.is_running(&Task::Cluster(name.clone()))

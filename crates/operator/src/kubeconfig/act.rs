@@ -372,7 +372,8 @@ impl Inner {
     }
 
     fn learn(&self, scene: &mut Scene, mut written: KubeconfigRequest) {
-        self.index().learn_request(written.clone());
+        let woken = self.index().learn_request(written.clone());
+        woken.into_iter().filter(|name| *name != scene.name).for_each(|name| self.wake(name));
         let has_kubeconfig = written.status.as_mut().and_then(|status| status.kubeconfig.take()).is_some();
         written.metadata.managed_fields = None;
         scene.learn(Known { request: written.into(), has_kubeconfig });

@@ -179,6 +179,7 @@ impl Index {
         if self.locks.remove(name) { self.all_requests() } else { Vec::new() }
     }
 
+    #[must_use = "others wait for this"]
     pub(super) fn learn_request(&mut self, mut request: KubeconfigRequest) -> Vec<RequestName> {
         request.metadata.managed_fields = None;
         let name = RequestName::of(&request.metadata);

@@ -255,6 +255,10 @@ impl Controller for Operator {
 }
 
 impl Inner {
+    pub(super) fn wake(&self, name: RequestName) {
+        self.queue.add(name);
+    }
+
     fn enqueue_requests_in(&self, namespace: &str) {
         let (all, admitted) = {
             let mut index = self.index();

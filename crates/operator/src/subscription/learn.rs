@@ -181,6 +181,7 @@ impl Index {
     }
 
     /// A request is there.
+    #[must_use = "others wait for this"]
     pub fn learn_request(&mut self, request: SubscriptionRequest) -> Vec<Task> {
         let name = RequestName::of(&request);
         if self.requests.is_past(&name, &request.metadata, |known| &known.metadata) {
@@ -199,6 +200,7 @@ impl Index {
     }
 
     /// A request is gone.
+    #[must_use = "others wait for this"]
     pub fn forget_request(&mut self, name: &RequestName) -> Vec<Task> {
         let before = self.requests.remove(name);
         let admitted = self.census.set(name, None).into_iter().map(Task::Request);

@@ -1,7 +1,7 @@
 //! Every call to an API server that is not a watch. Writes carry the version, and where an object could be another one by
 //! now the UID, that they were decided on.
 
-use super::{PoolEntry, Trouble, request::Judgement, run::Inner};
+use super::{PoolEntry, RequestName, Task, Trouble, request::Judgement, run::Inner};
 use crate::{
     planted::Planted,
     runtime::{
@@ -87,7 +87,9 @@ impl Inner {
         let change = StatusChange::between(request.status.as_ref(), after);
         let written = write_status(&self.requests_in(request), request, &change).await?;
         let is_another = written.is_some();
-        written.into_iter().for_each(|written| drop(self.index().learn_request(written)));
+        if let Some(written) = written {
+            self.learn_written_request(written);
+        }
         Ok(is_another)
     }
 
@@ -106,8 +108,16 @@ impl Inner {
             api.patch(&name, &params, &patch),
         );
         let written = written.await?;
-        self.index().learn_request(written.clone());
+        self.learn_written_request(written.clone());
         Ok(written)
+    }
+
+    /// Wakes whom the result of a write of our own concerns, but for the request itself, which is being reconciled. The watch reports
+    /// that version too, but the index has it by then, so nobody would wake them.
+    fn learn_written_request(&self, written: SubscriptionRequest) {
+        let own = Task::Request(RequestName::of(&written));
+        let woken = self.index().learn_request(written);
+        woken.into_iter().filter(|task| *task != own).for_each(|task| self.add(task));
     }
 
     fn requests_in(&self, request: &SubscriptionRequest) -> Api<SubscriptionRequest> {

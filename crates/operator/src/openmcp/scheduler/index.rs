@@ -44,6 +44,7 @@ impl Index {
         self.clusters.iter().map(|(_, cluster)| cluster.clone()).collect()
     }
 
+    #[must_use = "others wait for this"]
     pub(super) fn learn_request(&mut self, mut request: ClusterRequest) -> Vec<ObjectName> {
         request.metadata.managed_fields = None;
         let name = ObjectName::of(&request.metadata);
@@ -63,6 +64,7 @@ impl Index {
         vec![name]
     }
 
+    #[must_use = "others wait for this"]
     pub(super) fn forget_request(&mut self, name: &ObjectName) -> Vec<ObjectName> {
         self.unlink(name);
         self.requests.remove(name);
@@ -78,6 +80,7 @@ impl Index {
         }
     }
 
+    #[must_use = "others wait for this"]
     pub(super) fn learn_cluster(&mut self, cluster: &Cluster) -> Vec<ObjectName> {
         let name = ObjectName::of(&cluster.metadata);
         let new = Candidate::of(cluster);
@@ -96,6 +99,7 @@ impl Index {
         concerned.into_iter().collect()
     }
 
+    #[must_use = "others wait for this"]
     pub(super) fn forget_cluster(&mut self, name: &ObjectName) -> Vec<ObjectName> {
         let concerned = self.concerned(name);
         self.clusters.remove(name);

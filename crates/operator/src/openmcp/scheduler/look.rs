@@ -100,11 +100,12 @@ impl Inner {
                     let change = json!({
                         "metadata": { "finalizers": finalizers, "labels": labels, "annotations": annotations },
                     });
-                    self.change_cluster(cluster, change).await?;
+                    self.change_cluster(name, cluster, change).await?;
                 }
                 Step::Delete(cluster) => self.delete(&request, cluster).await?,
                 Step::Release { cluster, finalizers } => {
-                    self.change_cluster(cluster, json!({ "metadata": { "finalizers": finalizers } })).await?;
+                    let change = json!({ "metadata": { "finalizers": finalizers } });
+                    self.change_cluster(name, cluster, change).await?;
                 }
                 Step::LetGo => {
                     let finalizers = request.finalizers().iter();
@@ -151,11 +152,16 @@ impl Inner {
                 made
             }
         };
-        self.index().learn_cluster(&made);
+        self.learn(&ObjectName::of(&request.metadata), &made);
         Ok(())
     }
 
-    async fn change_cluster(&self, cluster: &Candidate, change: Value) -> Result<(), Trouble> {
+    async fn change_cluster(
+        &self,
+        own: &ObjectName,
+        cluster: &Candidate,
+        change: Value,
+    ) -> Result<(), Trouble> {
         let Candidate { namespace, name, uid, resource_version, .. } = cluster;
         let mut patch = change;
         patch["metadata"]["uid"] = json!(uid);
@@ -166,13 +172,13 @@ impl Inner {
         match call(what, api.patch(name, &kube::api::PatchParams::default(), &patch)).await {
             // The last finalizer has gone with it.
             Err(error) if error.is_not_found() => {
-                self.forget(cluster);
+                self.forget(own, cluster);
             }
             result => {
                 let changed = result?;
                 let is_gone =
                     changed.metadata.deletion_timestamp.is_some() && changed.finalizers().is_empty();
-                if is_gone { self.forget(cluster) } else { drop(self.index().learn_cluster(&changed)) }
+                if is_gone { self.forget(own, cluster) } else { self.learn(own, &changed) }
             }
         }
         Ok(())
@@ -180,6 +186,7 @@ impl Inner {
 
     async fn delete(&self, request: &ClusterRequest, cluster: &Candidate) -> Result<(), Trouble> {
         let Candidate { namespace, name, uid, resource_version, .. } = cluster;
+        let own = ObjectName::of(&request.metadata);
         let api: Api<Cluster> = Api::namespaced(self.parts.platform.clone(), namespace);
         // Whoever claims it at this moment changes it, and it is not deleted.
         let as_it_was =
@@ -187,15 +194,15 @@ impl Inner {
         let params = DeleteParams { preconditions: Some(as_it_was), ..DeleteParams::default() };
         let what = || format!("delete Cluster {namespace}/{name}");
         match call(what, api.delete(name, &params)).await {
-            Err(error) if error.is_not_found() => self.forget(cluster),
+            Err(error) if error.is_not_found() => self.forget(&own, cluster),
             result => {
                 result?;
                 let note = format!("Cluster {namespace}/{name} is deleted: it has no request any more");
                 tracing::info!(request = %ObjectName::of(&request.metadata), because = note, "deleting a Cluster");
                 self.recorder.say(request, Tone::Normal, "ClusterDeleted", &note).await;
                 match call(|| format!("read Cluster {namespace}/{name}"), api.get_opt(name)).await? {
-                    Some(left) => drop(self.index().learn_cluster(&left)),
-                    None => self.forget(cluster),
+                    Some(left) => self.learn(&own, &left),
+                    None => self.forget(&own, cluster),
                 }
             }
         }
@@ -209,7 +216,8 @@ impl Inner {
         change: Value,
     ) -> Result<(), Trouble> {
         let written = checked::merge(api, request, change).await?;
-        self.index().learn_request(written);
+        let woken = self.index().learn_request(written);
+        self.wake_others(&ObjectName::of(&request.metadata), woken);
         Ok(())
     }
 
@@ -230,13 +238,21 @@ impl Inner {
             let tone = if is_denied { Tone::Warning } else { Tone::Normal };
             self.recorder.say(request, tone, &scheduled.reason, &scheduled.message).await;
         }
-        self.index().learn_request(written);
+        let woken = self.index().learn_request(written);
+        self.wake_others(&ObjectName::of(&request.metadata), woken);
         Ok(())
     }
 
-    fn forget(&self, cluster: &Candidate) {
+    fn learn(&self, own: &ObjectName, cluster: &Cluster) {
+        let woken = self.index().learn_cluster(cluster);
+        self.wake_others(own, woken);
+    }
+
+    fn forget(&self, own: &ObjectName, cluster: &Candidate) {
         let Candidate { namespace, name, .. } = cluster;
-        self.index().forget_cluster(&ObjectName { namespace: namespace.clone(), name: name.clone() });
+        let gone = ObjectName { namespace: namespace.clone(), name: name.clone() };
+        let woken = self.index().forget_cluster(&gone);
+        self.wake_others(own, woken);
     }
 }
 

@@ -123,4 +123,10 @@ impl Inner {
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
         self.cache.index()
     }
+
+    /// Wakes whom the result of a write of our own concerns, but for the request that is being reconciled. The watch reports that
+    /// version too, but the index has it by then, so nobody would wake them.
+    pub(super) fn wake_others(&self, own: &ObjectName, woken: Vec<ObjectName>) {
+        woken.into_iter().filter(|name| name != own).for_each(|name| self.queue.add(name));
+    }
 }
