@@ -19,6 +19,8 @@ pub struct Sides {
     pub seats: Vec<Seat>,
     /// The ledger, about who waits.
     pub waiting: Vec<RequestUid>,
+    /// The ledger was made anew, and nobody has led since: whoever waits is queued by the next leader.
+    pub awaits_leader: bool,
     /// The requests.
     pub requests: BTreeMap<RequestUid, Asked>,
     /// The Shoots that are in accounts of the pool.
@@ -227,7 +229,9 @@ fn requests(sides: &Sides, seats: &BTreeMap<&RequestUid, &Seat>, found: &mut Vec
                     found.push(complaint(Ailment::NotAssigned, Some(account), message, remedy));
                 }
             }
-            (Some(Phase::Waiting), _) if seat.is_none() && !sides.waiting.contains(uid) => {
+            (Some(Phase::Waiting), _)
+                if seat.is_none() && !sides.waiting.contains(uid) && !sides.awaits_leader =>
+            {
                 let message = format!("request {name} waits, but is not in the queue");
                 found.push(complaint(Ailment::NotQueued, None, message, HEALED));
             }

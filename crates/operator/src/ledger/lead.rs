@@ -49,6 +49,14 @@ pub(super) async fn lead(
     Ok(epoch)
 }
 
+/// Whether it was made anew, and nobody has led since.
+pub(super) async fn awaits_leader(transaction: &mut Transaction) -> Result<bool, LedgerError> {
+    const LAST: &str = "SELECT event FROM history WHERE garden = $1 AND project = $2 \
+         AND event IN ('led', 'rebuilt') ORDER BY id DESC LIMIT 1";
+    let rows = transaction.query(LAST, &[]).await?;
+    Ok(rows.first().map(|row| row.text(0)).transpose()? == Some(Event::Rebuilt.as_str()))
+}
+
 /// The term that led under an epoch, and which of these entries of the history are not there.
 pub(super) async fn past(
     transaction: &mut Transaction,

@@ -248,6 +248,11 @@ impl Ledger {
         in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder, term).await)
     }
 
+    /// Whether it was made anew, and nobody has led since: whoever waits is queued by the next leader.
+    pub async fn awaits_leader(&self) -> Result<bool, LedgerError> {
+        in_transaction!(read self, "read who led last", |transaction| lead::awaits_leader(transaction))
+    }
+
     /// The term that led under an epoch, and which of these entries of the history are not there.
     pub async fn past(&self, epoch: Epoch, entries: &[i64]) -> Result<Past, LedgerError> {
         in_transaction!(read self, "read a term", |transaction| lead::past(transaction, epoch, entries))

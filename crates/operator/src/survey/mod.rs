@@ -67,6 +67,7 @@ pub struct Survey {
     rows: BTreeMap<AccountName, Account>,
     waiting: BTreeMap<PoolKey, u64>,
     queued: Vec<RequestUid>,
+    awaits_leader: bool,
     missing_secrets: BTreeMap<AccountName, String>,
     not_ready: Vec<NotReady>,
     has_ledger: bool,
@@ -140,6 +141,7 @@ impl Survey {
             rows: BTreeMap::new(),
             waiting: BTreeMap::new(),
             queued: Vec::new(),
+            awaits_leader: false,
             missing_secrets: BTreeMap::new(),
             not_ready,
             has_ledger: ledger.is_some(),
@@ -167,6 +169,7 @@ impl Survey {
 
     async fn read_ledger(&mut self, ledger: &Ledger) -> Result<(), SurveyError> {
         self.rows = ledger.accounts().await?.into_iter().map(|row| (row.account.clone(), row)).collect();
+        self.awaits_leader = ledger.awaits_leader().await?;
         for queue in ledger.queues().await? {
             let waiting = ledger.waiting(&queue.pool).await?;
             self.queued.extend(waiting.into_iter().map(|(waiting, _, _)| waiting.request));
@@ -265,6 +268,7 @@ impl Survey {
             rows: self.rows.iter().map(|(account, found)| (account.clone(), row(found))).collect(),
             seats: seats.collect(),
             waiting: self.queued.clone(),
+            awaits_leader: self.awaits_leader,
             requests: self.index.requests().map(|(name, request)| self.asked(name, request)).collect(),
             shoots: shoots.collect(),
             not_ready: self.not_ready.clone(),

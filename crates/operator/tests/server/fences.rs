@@ -195,12 +195,26 @@ pub async fn an_older_ledger_of_the_same_epoch_is_noticed(landscape: Landscape) 
     Ok(())
 }
 
-/// A disaster drill: a second installation, with a control plane of its own, on a copy of the database.
+/// A disaster drill: a second installation, with a control plane of its own, on a copy of the database. `ALLOTMENT_DRILLS=20x200` has
+/// it 20 times, with 200 requests in each installation.
 pub async fn two_installations_on_copies_of_one_ledger_do_not_both_hand_out(landscape: Landscape) -> Outcome {
-    const REQUESTS: usize = 40;
+    let asked = std::env::var("ALLOTMENT_DRILLS").unwrap_or_else(|_| "1x40".to_owned());
+    let (rounds, requests) = asked.split_once('x').ok_or("ALLOTMENT_DRILLS is not like 20x200")?;
+    let (rounds, requests): (u32, usize) = (rounds.parse()?, requests.parse()?);
+    for _ in 0..rounds {
+        drill(&landscape, requests).await?;
+    }
+    Ok(())
+}
+
+async fn drill(landscape: &Landscape, requests: usize) -> Outcome {
     const LIMIT: usize = 3;
-    let stage = Stage::new(&landscape).await?.with_limit(LIMIT as u32);
-    let names: Vec<String> = (0..60).map(|number| format!("a{number:02}")).collect();
+    const TENANTS: usize = 4;
+    // As many as one installation needs, and some for what the one that halts has told before. Both together would need more.
+    let cap = requests.div_ceil(TENANTS).div_ceil(LIMIT) + 4;
+    let mut stage = Stage::new(landscape).await?.with_limit(LIMIT as u32);
+    stage.cap = Some(cap as u32);
+    let names: Vec<String> = (0..2 * TENANTS * cap).map(|number| format!("a{number:03}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     stage.accounts(&names, json!({ "hyperscalerType": "aws" })).await?;
     let database = Database::new()?;
@@ -214,13 +228,12 @@ pub async fn two_installations_on_copies_of_one_ledger_do_not_both_hand_out(land
     let drill = landscape.plot_without_gardenlet().await?;
     let (one, two) =
         (Ledger::open(&database.url, place(&stage)).await?, Ledger::open(&copy, place(&stage)).await?);
+    let tenant = |number: usize| format!("ga-{}", number % TENANTS);
+    let asks = (0..requests).flat_map(|number| [(&stage.plot, number), (&drill, number)]);
+    try_join_all(asks.map(|(plot, number)| ask_in(plot, number, tenant(number)))).await?;
+    // Both find all of their requests.
     let here = stage.start_with_lease("here", &one);
     let there = start_in(&stage, &drill, &two);
-    let asks = (0..REQUESTS).flat_map(|number| {
-        let tenant = format!("ga-{}", number % 4);
-        [(&stage.plot, number, tenant.clone()), (&drill, number, tenant)]
-    });
-    try_join_all(asks.map(|(plot, number, tenant)| ask_in(plot, number, tenant))).await?;
     until("one of the two halts", async || {
         let halted = [&here, &there].map(|it| it.operator.halted().borrow().clone());
         if halted.iter().flatten().count() == 1 { Ok(()) } else { Err(format!("{halted:?}")) }
@@ -228,15 +241,23 @@ pub async fn two_installations_on_copies_of_one_ledger_do_not_both_hand_out(land
     .await?;
     let told = until("the other one serves all of its requests", async || {
         let told = [told(&stage.plot).await, told(&drill).await];
-        let is_served = |told: &BTreeMap<String, String>| told.len() >= REQUESTS;
+        let is_served = |told: &BTreeMap<String, String>| told.len() >= requests;
         if told.iter().any(is_served) { Ok(told) } else { Err(format!("{:?}", told.map(|it| it.len()))) }
     })
     .await?;
-    let mut by_account: BTreeMap<&str, usize> = BTreeMap::new();
-    for account in told.iter().flat_map(BTreeMap::values) {
-        *by_account.entry(account).or_default() += 1;
+    let mut by_account: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (request, account) in told.iter().flatten() {
+        let tenant = request
+            .strip_prefix('r')
+            .map_or_else(|| Ok::<_, Fault>("ga-1".to_owned()), |number| Ok(tenant(number.parse()?)))?;
+        by_account.entry(account).or_default().push(tenant);
     }
-    assert!(by_account.values().all(|count| *count <= LIMIT), "{by_account:?}");
+    assert!(by_account.values().all(|tenants| tenants.len() <= LIMIT), "{by_account:?}");
+    let is_one = |tenants: &Vec<String>| tenants.iter().all(|tenant| *tenant == tenants[0]);
+    assert!(by_account.values().all(is_one), "{by_account:?}");
+    let mut by_tenant: BTreeMap<&str, usize> = BTreeMap::new();
+    by_account.values().for_each(|tenants| *by_tenant.entry(&tenants[0]).or_default() += 1);
+    assert!(by_tenant.values().all(|accounts| *accounts <= cap), "{by_tenant:?}, at most {cap}");
     Ok(())
 }
 

@@ -66,7 +66,7 @@ async fn each(remember: &[OsString], flag: Option<&str>) -> Outcome<f64> {
 pub fn resident_bytes_of_shoots(shoots: u32) -> Outcome<u64> {
     let mut index = Index::new(BindingKind::CredentialsBinding, LabelKeys::default());
     let mut follow = |number: u32| -> Outcome<()> {
-        index.learn_shoot(&serde_json::from_value(shoot(number))?);
+        drop(index.learn_shoot(&serde_json::from_value(shoot(number))?));
         Ok(())
     };
     // What reading the first ones takes is used again for the others.
@@ -83,9 +83,9 @@ pub fn resident_bytes_of_clusters(clusters: u32) -> Outcome<u64> {
     let mut index = cluster::Index::new(false);
     let mut follow = |number: u32| -> Outcome<()> {
         let [cluster, request] = clusters::objects(number);
-        index.learn_cluster(serde_json::from_value(cluster)?);
-        index.learn_request(serde_json::from_value(request)?);
-        index.learn_shoot(serde_json::from_value(shoot(number))?);
+        drop(index.learn_cluster(serde_json::from_value(cluster)?));
+        drop(index.learn_request(serde_json::from_value(request)?));
+        drop(index.learn_shoot(serde_json::from_value(shoot(number))?));
         Ok(())
     };
     (0..1000).try_for_each(&mut follow)?;

@@ -48,6 +48,7 @@ fn agreed() -> Sides {
         rows: BTreeMap::from([(name("a"), row(Holding::Claimed(t()), 1))]),
         seats: vec![seat("r", "a")],
         waiting: Vec::new(),
+        awaits_leader: false,
         requests: BTreeMap::from([(RequestUid::new("r"), asked(Phase::Bound, Some("a")))]),
         shoots: vec![shoot(Some("r"))],
         not_ready: Vec::new(),
@@ -159,6 +160,11 @@ fn requests_against_the_ledger() {
         sides.requests.insert(RequestUid::new("w"), asked(Phase::Waiting, None));
     };
     assert_eq!(after(waits), ["not-queued"]);
+    let made_anew = |sides: &mut Sides| {
+        waits(sides);
+        sides.awaits_leader = true;
+    };
+    assert_eq!(after(made_anew), [""; 0], "the next leader queues it");
     let queued = |sides: &mut Sides| {
         waits(sides);
         sides.waiting.push(RequestUid::new("w"));
