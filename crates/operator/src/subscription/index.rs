@@ -108,6 +108,8 @@ pub struct Index {
     /// Requests with finalizers or ownerReferences in our name, to be told so: the garbage collector may take them before anybody reads
     /// a status.
     pub(super) marked: BTreeMap<RequestName, Arc<SubscriptionRequest>>,
+    /// Requests that are back though their deletion was seen.
+    pub(super) returned: BTreeSet<RequestName>,
     pub(crate) planted: Bed,
 }
 
@@ -136,6 +138,7 @@ impl Index {
             census: Census::default(),
             taken: BTreeSet::new(),
             marked: BTreeMap::new(),
+            returned: BTreeSet::new(),
             planted: Bed::default(),
         }
     }

@@ -66,6 +66,15 @@ impl keep::Index for Index {
         }
     }
 
+    fn returned(&mut self, what: Followed, metadata: &ObjectMeta) {
+        if matches!(what, Followed::Requests) {
+            self.returned.insert(RequestName {
+                namespace: metadata.namespace.clone().unwrap_or_default(),
+                name: metadata.name.clone().unwrap_or_default(),
+            });
+        }
+    }
+
     fn listed(&mut self, what: Followed) -> Vec<Task> {
         match what {
             Followed::CredentialsBindings => {
@@ -202,6 +211,7 @@ impl Index {
     /// A request is gone.
     #[must_use = "others wait for this"]
     pub fn forget_request(&mut self, name: &RequestName) -> Vec<Task> {
+        self.returned.remove(name);
         let before = self.requests.remove(name);
         let admitted = self.census.set(name, None).into_iter().map(Task::Request);
         admitted.chain(self.forget_uid_of(before, name).map(Task::Orphan)).collect()

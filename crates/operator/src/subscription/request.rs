@@ -17,6 +17,7 @@ use allotment_api::{
     names::{finalizer, tenant},
 };
 use allotment_core::{
+    marks::{RETURNED, RETURNED_BECAUSE},
     pool::{AccountName, Answer, Denial, EXACT_POSITIONS, Holding, Lack, Progress, Wanted, wanted},
     quotas::{Counted, Exceeded, QUOTA_EXCEEDED},
     tenancy::{self, Claim, Judged, NamespaceRole},
@@ -38,6 +39,10 @@ impl Inner {
         self.tell_marks(name).await;
         let Some(request) = self.index().request(name) else { return Ok(Outcome::Done) };
         let uid = key_of(&request).uid;
+        if self.index().returned.remove(name) {
+            self.assigned().remove(&uid);
+            self.recorder.warn_once(&*request, RETURNED, RETURNED_BECAUSE).await;
+        }
         let woken = self.take_wake(&uid);
         let looked = self.look_at_known_request(term, request, woken).await;
         if woken && !matches!(looked, Ok(Outcome::Done | Outcome::After(_))) {

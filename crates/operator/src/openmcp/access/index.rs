@@ -16,7 +16,7 @@ use allotment_core::{access::lock::Subject, openmcp::access::Issued};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PartialObjectMeta};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// The kinds that are followed.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,8 @@ pub(in crate::openmcp) struct Index {
     locks: LockStore,
     /// Requests by their Cluster.
     by_cluster: Referrers<ObjectName, ObjectName>,
+    /// Requests that are back though their deletion was seen.
+    returned: BTreeSet<ObjectName>,
 }
 
 impl Index {
@@ -105,7 +107,13 @@ impl Index {
         vec![name]
     }
 
+    /// Whether a request is back that was deleted. It is said once.
+    pub(super) fn take_returned(&mut self, name: &ObjectName) -> bool {
+        self.returned.remove(name)
+    }
+
     pub(super) fn forget_request(&mut self, name: &ObjectName) -> Vec<ObjectName> {
+        self.returned.remove(name);
         self.unlink(name);
         self.requests.remove(name);
         // Whoever remembers something of it is told to forget.
@@ -193,6 +201,12 @@ impl keep::Index for Index {
             Followed::Clusters => &mut self.clusters,
             Followed::Secrets => &mut self.secrets,
             Followed::Locks => self.locks.progress(),
+        }
+    }
+
+    fn returned(&mut self, what: Followed, metadata: &ObjectMeta) {
+        if matches!(what, Followed::Requests) {
+            self.returned.insert(ObjectName::of(metadata));
         }
     }
 

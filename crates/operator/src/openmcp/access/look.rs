@@ -12,9 +12,12 @@ use allotment_api::openmcp::{
     gardener::names::Reason,
     names::{Phase, RequestPhase, label},
 };
-use allotment_core::openmcp::{
-    access::{Hitch, Inside, Issued, Provider, Stranded, Target, View, decide},
-    cluster::Record,
+use allotment_core::{
+    marks::{RETURNED, RETURNED_BECAUSE},
+    openmcp::{
+        access::{Hitch, Inside, Issued, Provider, Stranded, Target, View, decide},
+        cluster::Record,
+    },
 };
 use kube::{Api, ResourceExt};
 use std::{
@@ -108,6 +111,11 @@ impl Inner {
             self.minting.taken_back(name);
             return Ok(Outcome::Done);
         };
+        if self.index().take_returned(name) {
+            self.looks.forget(name);
+            self.minting.taken_back(name);
+            self.recorder.warn_once(&*scene.request, RETURNED, RETURNED_BECAUSE).await;
+        }
         self.make_sure(&mut scene).await?;
         self.judge(&mut scene).await?;
         for _ in 0..STEPS {
