@@ -242,12 +242,20 @@ async fn drill(landscape: &Landscape, requests: usize, overtakes: bool) -> Outco
         if halted.iter().flatten().count() == 1 { Ok(()) } else { Err(format!("{halted:?}")) }
     })
     .await?;
-    let told = until("the other one serves all of its requests", async || {
-        let told = [told(&stage.plot).await, told(&drill).await];
-        let is_served = |told: &BTreeMap<String, String>| told.len() >= requests;
-        if told.iter().any(is_served) { Ok(told) } else { Err(format!("{:?}", told.map(|it| it.len()))) }
-    })
-    .await?;
+    // As long as it takes on a busy machine, while it goes on.
+    let mut served = 0;
+    let told = loop {
+        let told = until("the other one goes on to serve its requests", async || {
+            let told = [told(&stage.plot).await, told(&drill).await];
+            let most = told.iter().map(BTreeMap::len).max().unwrap_or_default();
+            if most > served { Ok(told) } else { Err(format!("{:?}", told.map(|it| it.len()))) }
+        })
+        .await?;
+        served = told.iter().map(BTreeMap::len).max().unwrap_or_default();
+        if served >= requests {
+            break told;
+        }
+    };
     let mut by_account: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (request, account) in told.iter().flatten() {
         let tenant = request
