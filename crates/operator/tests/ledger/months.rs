@@ -49,9 +49,9 @@ pub async fn what_may_be_needed_stays(bench: Bench) {
         use_once(&ledger, epoch, "a-1", &format!("r{round}"), "t").await;
     }
     // Never found empty, and in use since it was: all of both stays.
-    want("busy", "u", &[busy.clone()]).ask(&ledger, epoch).await.unwrap();
+    want("busy", "u", std::slice::from_ref(&busy)).ask(&ledger, epoch).await.unwrap();
     use_once(&ledger, epoch, "c-1", "first", "v").await;
-    want("second", "v", &[fresh.clone()]).ask(&ledger, epoch).await.unwrap();
+    want("second", "v", std::slice::from_ref(&fresh)).ask(&ledger, epoch).await.unwrap();
     // One waits, and one gave up.
     let nothing: [AccountName; 0] = [];
     for uid in ["waits", "left"] {
