@@ -6,6 +6,7 @@ mod estate;
 mod fleet;
 mod isolation;
 mod occupied;
+mod promised;
 mod scene;
 mod trail;
 mod wording;
@@ -145,6 +146,8 @@ pub enum Violation {
     Told(String),
     /// What a request for access has is not what it should have.
     Access(String),
+    /// The epoch of a ledger that does not fit the fence rises, again and again.
+    LedWhileHalted(u32),
     /// At rest: something was written, or it never comes to rest.
     Restless(String),
     /// Something about a Cluster or its Shoot.

@@ -80,6 +80,9 @@ fn right_account(violation: &Violation, formatter: &mut fmt::Formatter<'_>) -> f
             let (accounts, tenants) = (accounts.join(" and "), tenants.join(" and "));
             write!(formatter, "accounts {accounts} have the same credentials, and are held by {tenants}")
         }
+        V::LedWhileHalted(times) => {
+            write!(formatter, "the ledger does not fit the fence, and its epoch rose {times} times since")
+        }
         V::OverCap(tenant, held, cap) => {
             write!(formatter, "tenant {tenant} holds {held} accounts, {cap} are allowed")
         }
