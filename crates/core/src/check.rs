@@ -146,6 +146,14 @@ pub enum Violation {
     Told(String),
     /// What a request for access has is not what it should have.
     Access(String),
+    /// A term began though the ledger did not fit the fence that it had read.
+    BeganUnfit(String),
+    /// The fence of a term was replaced by somebody who had not read it.
+    FenceTaken(String),
+    /// A request was told that it is bound before the fence was written with the entry that gave it its account.
+    BoundUnfenced(RequestUid, i64),
+    /// The ledger had lost what somebody had seen committed, who wrote to it nevertheless.
+    WroteOnLost(&'static str, i64),
     /// The epoch of a ledger that does not fit the fence rises, again and again.
     LedWhileHalted(u32),
     /// At rest: something was written, or it never comes to rest.

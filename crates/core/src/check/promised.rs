@@ -86,9 +86,8 @@ mod tests {
             deleting: false,
             held: false,
         };
-        let requests = requests.iter().map(|(uid, tenant, account)| {
-            (RequestUid::new(*uid), asked(account, tenant))
-        });
+        let requests =
+            requests.iter().map(|(uid, tenant, account)| (RequestUid::new(*uid), asked(account, tenant)));
         // Nothing that the ledger says is compared.
         Scene {
             requests: requests.collect(),

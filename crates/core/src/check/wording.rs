@@ -80,6 +80,18 @@ fn right_account(violation: &Violation, formatter: &mut fmt::Formatter<'_>) -> f
             let (accounts, tenants) = (accounts.join(" and "), tenants.join(" and "));
             write!(formatter, "accounts {accounts} have the same credentials, and are held by {tenants}")
         }
+        V::BeganUnfit(why) => write!(formatter, "a term began, but {why}"),
+        V::FenceTaken(term) => {
+            write!(formatter, "the fence was term {term}'s, and was replaced by somebody who had not read it")
+        }
+        V::BoundUnfenced(request, entry) => write!(
+            formatter,
+            "request {request} was told that it is bound before the fence had entry {entry} of the ledger"
+        ),
+        V::WroteOnLost(operation, entry) => write!(
+            formatter,
+            "the ledger has lost entry {entry}, and a process that had seen it committed a {operation}"
+        ),
         V::LedWhileHalted(times) => {
             write!(formatter, "the ledger does not fit the fence, and its epoch rose {times} times since")
         }

@@ -40,6 +40,8 @@ pub(crate) struct Eyes {
     /// Whether the platform has locked the access of the hostile tenant.
     pub(crate) locked: bool,
     trail: Trail,
+    /// The entries of the history that gave requests their accounts.
+    assigned_at: BTreeMap<RequestUid, i64>,
     /// The newest entry of the history.
     pub(crate) entry: i64,
     rules: Arc<RuleSet>,
@@ -77,6 +79,7 @@ impl Eyes {
             honest_writes,
             locked,
             trail,
+            assigned_at: BTreeMap::new(),
             entry: 0,
             rules,
             keys,
@@ -231,6 +234,9 @@ impl Eyes {
                 violations.push(Violation::Told("a credential is in the history".to_owned()));
             }
             let event = entry.event.as_str().to_owned();
+            if let (Some(request), "assigned") = (&entry.request_uid, event.as_str()) {
+                self.assigned_at.insert(request.clone(), entry.id);
+            }
             self.trail.add(&Happened { event, account: entry.account, request: entry.request_uid });
         }
         self.settle_tampered();
@@ -239,6 +245,12 @@ impl Eyes {
         violations.extend(self.scene.violations());
         violations.extend(change(&before, &self.scene));
         Ok(violations)
+    }
+
+    /// The entry of the history that gave a request its account.
+    pub(crate) fn assigned_at(&self, name: &str) -> Option<(RequestUid, i64)> {
+        let (uid, _) = self.requests.get(name)?;
+        Some((uid.clone(), *self.assigned_at.get(uid)?))
     }
 
     /// How far the history was read.

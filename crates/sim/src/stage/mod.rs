@@ -37,6 +37,9 @@ pub use coverage::{Cell, Coverage};
 pub use enumerate::{Enumerated, enumerate};
 pub use past::{Deed as PastDeed, FenceEdit, Restored};
 pub use play::Play;
+pub fn has_past(seed: u64, kind: &str) -> bool {
+    let (script, _) = Play::Subscription.drawn(seed);
+    script.actions.iter().any(|(_, a)| matches!(a, Action::Past(_)) && format!("{a:?}").contains(kind))
 pub use run::{Run, run_planted, run_script, run_seed};
 pub use script::{Action, Harm, Options, Script, ScriptError, Spot, Want};
 pub use shrink::{Shrunk, shrink};

@@ -1,6 +1,6 @@
 //! Changes of the fence by hand.
 
-use super::{FenceEdit, person::read_fence};
+use super::{FenceEdit, guard::changed, person::read_fence};
 use crate::stage::{
     call::Side,
     world::{World, path_of},
@@ -31,5 +31,6 @@ pub(super) fn change(world: &World, edit: FenceEdit) {
     };
     let method = if patch.is_some() { Method::PATCH } else { Method::DELETE };
     let (code, _) = world.ask(Side::Garden, method, &path, patch.as_ref());
+    changed(world);
     world.tell(|| format!("somebody changes the fence: {edit:?} {code}"));
 }

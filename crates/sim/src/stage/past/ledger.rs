@@ -46,6 +46,8 @@ pub(super) fn lose(world: &World, commits: usize) {
         let Some(copy) = state.past.copies.back() else { return };
         let (result, bookmark) = (now(world.ledger.put_back(&copy.ledger)), copy.bookmark.clone());
         state.eyes.go_back_to(bookmark);
+        let entry = state.eyes.entry;
+        state.past.losses.push(entry);
         result
     };
     if let Err(error) = result {

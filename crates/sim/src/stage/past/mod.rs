@@ -9,10 +9,12 @@
 //! | `second` | the processes of a second installation, and of the person |
 //! | `person` | who notices that the ledger does not fit, ends the second installation, and rebuilds |
 //! | `fence` | changes of the fence by hand |
+//! | `guard` | who reads and writes the fence, and when |
 //! | `restore` | servers that are put back |
 
 mod deed;
 mod fence;
+mod guard;
 mod ledger;
 mod person;
 mod restore;
@@ -20,6 +22,7 @@ mod second;
 mod swarm;
 
 pub use deed::{Deed, FenceEdit, Restored};
+pub(crate) use guard::{SeenCommit, has_bound, has_read, has_written};
 pub(crate) use ledger::remember;
 pub(crate) use person::look;
 pub(crate) use second::Troupe;
@@ -32,8 +35,9 @@ use super::{
 };
 use allotment_core::pool::Epoch;
 use allotment_operator::ledger::Ledger;
+use guard::ReadFence;
 use ledger::Copy;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The person who rebuilds, among those who write.
 pub(crate) const PERSON: usize = 4;
@@ -56,10 +60,18 @@ pub(crate) struct Past {
     /// another one, because the ledger itself is whole.
     lost_in: Option<String>,
     second: Option<Second>,
+    /// The last entry of the history that was left, for each time that the ledger went back.
+    losses: Vec<i64>,
+    /// The term that has the fence, and the fence as each process has read it last.
+    fence_of: Option<String>,
+    read: BTreeMap<usize, ReadFence>,
     /// Since when the ledger does not fit the fence.
     unfit_since: Option<u64>,
     /// The epoch of the ledger then.
     unfit_at: Epoch,
+    /// When the person looked last, and whether something was left to do.
+    looked_at: u64,
+    is_busy: bool,
     /// Whether the person rebuilds.
     rebuilds: bool,
     /// How often a person has begun to.
@@ -76,8 +88,13 @@ impl Default for Past {
             was_lost: false,
             lost_in: None,
             second: None,
+            losses: Vec::new(),
+            fence_of: None,
+            read: BTreeMap::new(),
             unfit_since: None,
             unfit_at: Epoch(0),
+            looked_at: 0,
+            is_busy: false,
             rebuilds: false,
             rebuilt: 0,
             floors: [0; 2],

@@ -13,7 +13,7 @@ use allotment_core::{
     pool::{Fence, FenceRecord, LedgerFacts, Traces, verify},
 };
 use allotment_operator::{
-    ledger::{LedgerError, LedgerId, Past},
+    ledger::{Ledger, LedgerError, LedgerId, Past},
     subscription::IDENTITY,
 };
 use http::Method;
@@ -21,6 +21,9 @@ use serde_json::Value;
 
 /// How long a person takes to notice and to act, in milliseconds.
 const NOTICED_WITHIN: (u64, u64) = (2_000, 40_000);
+
+/// How often a person looks, in milliseconds.
+const LOOK: u64 = 1_000;
 
 /// Two replicas may have found that the ledger fits right before it did not.
 const ABOUT_TO_LEAD: u32 = 2;
@@ -30,9 +33,22 @@ pub(crate) fn look(world: &World) -> bool {
     if !world.state().past.is_tried {
         return false;
     }
+    {
+        let (millis, mut state) = (world.millis(), world.state());
+        if millis < state.past.looked_at + LOOK {
+            return state.past.is_busy;
+        }
+        state.past.looked_at = millis;
+        state.eyes.forgive_adopted();
+    }
     end_second(world);
-    world.state().eyes.forgive_adopted();
-    let unfit = match mismatch(world) {
+    let is_busy = see_to_it(world);
+    world.state().past.is_busy = is_busy;
+    is_busy
+}
+
+fn see_to_it(world: &World) -> bool {
+    let unfit = match mismatch(world, &world.ledger) {
         Ok(unfit) => unfit,
         Err(error) => {
             world.found(vec![Violation::Untold(error.to_string())]);
@@ -124,15 +140,17 @@ pub(super) fn read_fence(world: &World) -> Fence {
 }
 
 /// Why a leader would halt, if it would.
-fn mismatch(world: &World) -> Result<Option<String>, LedgerError> {
+pub(super) fn mismatch(world: &World, ledger: &Ledger) -> Result<Option<String>, LedgerError> {
     let fence = read_fence(world);
-    let LedgerId { uuid, epoch, is_empty } = now(world.ledger.identity())?;
+    let LedgerId { uuid, epoch, is_empty } = now(ledger.identity())?;
     let Past { term, missing } = match &fence {
-        Fence::Known(known) => now(world.ledger.past(known.epoch, &known.entries))?,
+        Fence::Known(known) => now(ledger.past(known.epoch, &known.entries))?,
         Fence::Missing | Fence::Unreadable => Past { term: None, missing: Vec::new() },
     };
     let facts = LedgerFacts { uuid, epoch, is_empty, term, missing };
-    Ok(verify(&fence, &facts, traces(world)).err().map(|mismatch| mismatch.to_string()))
+    // Where there is a fence they do not matter, and to list Shoots takes time.
+    let traces = if matches!(fence, Fence::Known(_)) { Traces::default() } else { traces(world) };
+    Ok(verify(&fence, &facts, traces).err().map(|mismatch| mismatch.to_string()))
 }
 
 /// What an operator may take for signs that the garden was served before.

@@ -1,6 +1,6 @@
 //! Servers that are put back to an older state.
 
-use super::Restored;
+use super::{Restored, guard::changed};
 use crate::stage::{
     call::Side,
     world::{GARDEN, NAMESPACE, World},
@@ -28,6 +28,7 @@ pub(super) fn put_back(world: &World, server: Restored, writes: u64) {
         back
     });
     world.tell(|| format!("{server:?} is put back by {back} writes"));
+    changed(world);
     let after = read();
     for plural in kinds {
         let (before, after) = (&before[plural], &after[plural]);
