@@ -154,8 +154,8 @@ pub enum Violation {
     BoundUnfenced(RequestUid, i64),
     /// The ledger had lost what somebody had seen committed, who wrote to it nevertheless.
     WroteOnLost(&'static str, i64),
-    /// The epoch of a ledger that does not fit the fence rises, again and again.
-    LedWhileHalted(u32),
+    /// The epoch was raised though the ledger did not fit the fence.
+    LedWhileHalted(String),
     /// At rest: something was written, or it never comes to rest.
     Restless(String),
     /// Something about a Cluster or its Shoot.

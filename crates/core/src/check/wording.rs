@@ -92,9 +92,7 @@ fn right_account(violation: &Violation, formatter: &mut fmt::Formatter<'_>) -> f
             formatter,
             "the ledger has lost entry {entry}, and a process that had seen it committed a {operation}"
         ),
-        V::LedWhileHalted(times) => {
-            write!(formatter, "the ledger does not fit the fence, and its epoch rose {times} times since")
-        }
+        V::LedWhileHalted(why) => write!(formatter, "the epoch was raised, but {why}"),
         V::OverCap(tenant, held, cap) => {
             write!(formatter, "tenant {tenant} holds {held} accounts, {cap} are allowed")
         }

@@ -327,6 +327,9 @@ impl Weather for Sky {
     }
 
     fn committed(&self, operation: &'static str) {
+        if operation == "lead" {
+            past::has_led(&self.world, self.replica);
+        }
         // Another installation has a ledger of its own.
         if self.replica != SECOND {
             self.world.wrote_ledger();

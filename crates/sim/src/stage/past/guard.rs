@@ -43,6 +43,17 @@ pub(crate) fn has_written(world: &World, replica: usize) {
     world.found(violations);
 }
 
+/// A process has raised the epoch: the ledger must have fitted the fence that it had read. While a person rebuilds, what was read may
+/// not be so any more.
+pub(crate) fn has_led(world: &World, replica: usize) {
+    let unfit = {
+        let past = &world.state().past;
+        let read = past.read.get(&replica).filter(|_| replica != PERSON && !past.rebuilds);
+        read.and_then(|read| read.unfit.clone())
+    };
+    world.found(unfit.map(Violation::LedWhileHalted).into_iter().collect());
+}
+
 /// Whoever wrote the fence, its term is this one.
 pub(super) fn changed(world: &World) -> Option<String> {
     let term = term_of(&read_fence(world));

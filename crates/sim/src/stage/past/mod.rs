@@ -22,7 +22,7 @@ mod second;
 mod swarm;
 
 pub use deed::{Deed, FenceEdit, Restored};
-pub(crate) use guard::{SeenCommit, has_bound, has_read, has_written};
+pub(crate) use guard::{SeenCommit, has_bound, has_led, has_read, has_written};
 pub(crate) use ledger::remember;
 pub(crate) use person::look;
 pub(crate) use second::Troupe;
@@ -33,7 +33,6 @@ use super::{
     script::{Action, Script},
     world::World,
 };
-use allotment_core::pool::Epoch;
 use allotment_operator::ledger::Ledger;
 use guard::ReadFence;
 use ledger::Copy;
@@ -49,6 +48,7 @@ pub(crate) const SECOND: usize = 5;
 pub(crate) const WRITERS: usize = 6;
 
 /// What is known of a past that came back.
+#[derive(Default)]
 pub(crate) struct Past {
     /// Whether the script has an act of these.
     is_tried: bool,
@@ -67,8 +67,6 @@ pub(crate) struct Past {
     read: BTreeMap<usize, ReadFence>,
     /// Since when the ledger does not fit the fence.
     unfit_since: Option<u64>,
-    /// The epoch of the ledger then.
-    unfit_at: Epoch,
     /// When the person looked last, and whether something was left to do.
     looked_at: u64,
     is_busy: bool,
@@ -78,28 +76,6 @@ pub(crate) struct Past {
     rebuilt: u64,
     /// The revisions of garden and control plane that no restore goes behind.
     floors: [u64; 2],
-}
-
-impl Default for Past {
-    fn default() -> Self {
-        Self {
-            is_tried: false,
-            copies: VecDeque::new(),
-            was_lost: false,
-            lost_in: None,
-            second: None,
-            losses: Vec::new(),
-            fence_of: None,
-            read: BTreeMap::new(),
-            unfit_since: None,
-            unfit_at: Epoch(0),
-            looked_at: 0,
-            is_busy: false,
-            rebuilds: false,
-            rebuilt: 0,
-            floors: [0; 2],
-        }
-    }
 }
 
 struct Second {

@@ -25,9 +25,6 @@ const NOTICED_WITHIN: (u64, u64) = (2_000, 40_000);
 /// How often a person looks, in milliseconds.
 const LOOK: u64 = 1_000;
 
-/// Two replicas may have found that the ledger fits right before it did not.
-const ABOUT_TO_LEAD: u32 = 2;
-
 /// Looks at ledger and fence, and does what is due. Returns whether something is left to do.
 pub(crate) fn look(world: &World) -> bool {
     if !world.state().past.is_tried {
@@ -55,7 +52,6 @@ fn see_to_it(world: &World) -> bool {
             return true;
         }
     };
-    count_terms(world, unfit.is_some());
     let millis = world.millis();
     let mut state = world.state();
     let since = unfit.as_ref().map(|_| state.past.unfit_since.unwrap_or(millis));
@@ -79,21 +75,6 @@ fn see_to_it(world: &World) -> bool {
         lost(world);
     }
     true
-}
-
-/// Nobody raises the epoch of a ledger that does not fit the fence, but whoever was about to when that began.
-fn count_terms(world: &World, unfit: bool) {
-    let Ok(epoch) = now(world.ledger.epoch()) else { return };
-    let mut state = world.state();
-    if !unfit || state.past.unfit_since.is_none() || state.past.rebuilds {
-        state.past.unfit_at = epoch;
-        return;
-    }
-    let times = u32::try_from(epoch.0 - state.past.unfit_at.0).unwrap_or_default();
-    drop(state);
-    if times > ABOUT_TO_LEAD {
-        world.found(vec![Violation::LedWhileHalted(times)]);
-    }
 }
 
 /// A drill does not last for ever.

@@ -26,6 +26,9 @@ const ELSEWHERE: &str = "elsewhere";
 
 /// A second installation begins, with a ledger of its own.
 pub(super) fn begin(world: &World, copy: bool, time: u64) {
+    if world.state().past.second.is_some() {
+        return;
+    }
     let ledger = if copy {
         now(world.ledger.copy_in_memory())
     } else {
