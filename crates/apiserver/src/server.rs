@@ -235,6 +235,14 @@ impl Server {
         answer
     }
 
+    /// Puts everything back to how it was so many revisions ago, as far as the history goes back: an etcd that is restored from a
+    /// backup. Watches that have seen more go on, and hear nothing of what was undone. Kinds, roles and policies must be the same
+    /// then as now.
+    pub fn put_back(&mut self, revisions: u64) {
+        let revision = self.store.revision().saturating_sub(revisions);
+        self.store = self.store.past(revision);
+    }
+
     fn answer(
         &mut self,
         request: Request<Bytes>,

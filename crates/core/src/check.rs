@@ -6,6 +6,7 @@ mod estate;
 mod fleet;
 mod isolation;
 mod occupied;
+mod promised;
 mod scene;
 mod trail;
 mod wording;
@@ -145,6 +146,16 @@ pub enum Violation {
     Told(String),
     /// What a request for access has is not what it should have.
     Access(String),
+    /// A term began though the ledger did not fit the fence that it had read.
+    BeganUnfit(String),
+    /// The fence of a term was replaced by somebody who had not read it.
+    FenceTaken(String),
+    /// A request was told that it is bound before the fence was written with the entry that gave it its account.
+    BoundUnfenced(RequestUid, i64),
+    /// The ledger had lost what somebody had seen committed, who wrote to it nevertheless.
+    WroteOnLost(&'static str, i64),
+    /// The epoch was raised though the ledger did not fit the fence.
+    LedWhileHalted(String),
     /// At rest: something was written, or it never comes to rest.
     Restless(String),
     /// Something about a Cluster or its Shoot.

@@ -1,7 +1,9 @@
 //! Faults of today's systems that can be planted, to see whether the simulation finds them. Only with the feature
 //! `planted`; without it, asking for one is `false` at compile time, and planting one does nothing.
 
-use crate::{cluster, kubeconfig, ledger::Ledger, openmcp::Landscapes, subscription::Index};
+use crate::{
+    cluster, kubeconfig, ledger::Ledger, openmcp::Landscapes, runtime::follow::Position, subscription::Index,
+};
 
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +26,24 @@ pub enum Planted {
     ShootsWithoutSeatUncounted,
     /// The most accounts of a tenant are not looked at.
     CapIgnored,
+    /// Writing transactions do not look whether the database still has the last entries of the history.
+    RecentUncounted,
+    /// A request is told that it has an account before the fence is written.
+    BoundBeforeFence,
+    /// The fence is written whatever has become of it since it was read.
+    FenceWithoutVersion,
+    /// A term begins also where the ledger is older than the fence.
+    OlderLedgerLeads,
+    /// A fence that is missing makes a first start, whatever else is there.
+    MissingFenceIsFirstStart,
+    /// A term begins also where the fence names another ledger.
+    AnyLedgerLeads,
+    /// Versions of Shoots that go back are taken for old news.
+    ReturnUnseen,
+    /// A status that says Bound is not compared with the ledger.
+    BoundNeverCompared,
+    /// The epoch is raised before the ledger is compared with the fence.
+    EpochRaisedFirst,
     /// A Shoot is applied whatever has become of it since it was read.
     ShootWithoutVersion,
     /// A Shoot that is missing is made again.
@@ -103,7 +123,7 @@ impl Planted {
         [Self::TakenByName, Self::UnreadIsGone, Self::NothingTakenBack, Self::WithdrawnUnseen];
 
     /// Those of the subscription operator and the ledger.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 18] = [
         Self::TenantOutsideTheLock,
         Self::LimitCountedThenWritten,
         Self::ReleaseLooksOnlyAtShoots,
@@ -113,6 +133,15 @@ impl Planted {
         Self::SameCredentialsTwice,
         Self::ShootsWithoutSeatUncounted,
         Self::CapIgnored,
+        Self::RecentUncounted,
+        Self::BoundBeforeFence,
+        Self::FenceWithoutVersion,
+        Self::OlderLedgerLeads,
+        Self::MissingFenceIsFirstStart,
+        Self::AnyLedgerLeads,
+        Self::ReturnUnseen,
+        Self::BoundNeverCompared,
+        Self::EpochRaisedFirst,
     ];
 }
 
@@ -173,6 +202,23 @@ impl Bed {
 }
 
 impl Index {
+    /// Plants what is planted in a ledger.
+    #[cfg(feature = "planted")]
+    pub(crate) fn planted_like(self, ledger: &Ledger) -> Self {
+        if let Some(fault) = ledger.planted {
+            self.planted.plant(fault);
+        }
+        self
+    }
+
+    /// Plants nothing: the feature is off.
+    #[cfg(not(feature = "planted"))]
+    pub(crate) const fn planted_like(self, _: &Ledger) -> Self {
+        self
+    }
+}
+
+impl Position {
     /// Plants what is planted in a ledger.
     #[cfg(feature = "planted")]
     pub(crate) fn planted_like(self, ledger: &Ledger) -> Self {

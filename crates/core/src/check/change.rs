@@ -25,7 +25,8 @@ pub fn entry_change(account: &AccountName, before: &Entry, after: &Entry) -> Vec
 /// What is wrong with what happened between two moments of which the second comes right after the first.
 pub fn change(before: &Scene, after: &Scene) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for seat in &after.books.seats {
+    let lost = before.lost || after.lost;
+    for seat in after.books.seats.iter().filter(|_| !lost) {
         match before.books.seats.iter().find(|old| old.request == seat.request) {
             Some(old) if old.account != seat.account => {
                 violations.push(Violation::Moved(seat.clone(), old.account.clone()));
@@ -37,8 +38,10 @@ pub fn change(before: &Scene, after: &Scene) -> Vec<Violation> {
             None => violations.extend(before.seated(after, seat)),
         }
     }
-    violations.extend(before.claimed(after));
-    for (request, asked) in &after.requests {
+    if !lost {
+        violations.extend(before.claimed(after));
+    }
+    for (request, asked) in after.requests.iter().filter(|(request, _)| !after.returned.contains(*request)) {
         let Some(old) = before.requests.get(request) else { continue };
         if let (Some(old), Some(new)) = (&old.account, &asked.account)
             && old != new

@@ -238,7 +238,7 @@ impl Scene {
         entries.map(twin).collect()
     }
 
-    fn credential_of<'a>(&'a self, account: &'a AccountName) -> &'a str {
+    pub(super) fn credential_of<'a>(&'a self, account: &'a AccountName) -> &'a str {
         self.credentials.get(account).map_or(account.as_str(), String::as_str)
     }
 
@@ -246,7 +246,7 @@ impl Scene {
         self.credential_of(one) == self.credential_of(other)
     }
 
-    fn is_meddled(&self, account: &AccountName) -> bool {
+    pub(super) fn is_meddled(&self, account: &AccountName) -> bool {
         self.meddled.contains(account) || self.tampered.contains(account)
     }
 }

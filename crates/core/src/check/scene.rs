@@ -39,6 +39,11 @@ pub struct Scene {
     pub crowded: BTreeSet<AccountName>,
     /// Shoots that came so lately that nobody need have seen them.
     pub young: BTreeSet<String>,
+    /// The ledger lost its last commits, is led twice, or is being rebuilt, and does not agree with the world yet. Until it does,
+    /// only what requests were told, and the ledger by itself, can be right or wrong.
+    pub lost: bool,
+    /// Requests whose status came back with their server: it is not what an operator wrote last.
+    pub returned: BTreeSet<RequestUid>,
 }
 
 /// A request.
@@ -73,7 +78,16 @@ impl Scene {
     /// What must hold at any moment, between any two writes.
     pub fn violations(&self) -> Vec<Violation> {
         let mut violations = books(&self.books);
-        violations.extend(self.published());
+        violations.extend(self.promised());
+        if !self.lost {
+            violations.extend(self.disagreements());
+        }
+        violations
+    }
+
+    /// What the ledger says otherwise than labels, statuses and Shoots.
+    pub fn disagreements(&self) -> Vec<Violation> {
+        let mut violations = self.published();
         violations.extend(self.labels());
         violations.extend(self.tenants());
         violations.extend(self.full());
@@ -86,7 +100,8 @@ impl Scene {
 
     /// What must hold too when nothing is left to do.
     pub fn at_rest(&self) -> Vec<Violation> {
-        let mut violations = self.violations();
+        let settled = Self { lost: false, returned: BTreeSet::new(), ..self.clone() };
+        let mut violations = settled.violations();
         violations.extend(self.unsettled());
         violations.extend(self.leaked());
         violations.extend(self.could_be_served());
@@ -108,7 +123,8 @@ impl Scene {
     /// A name in a status is a promise: the ledger keeps it.
     fn published(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
-        for (request, asked) in self.requests.iter().filter(|(_, asked)| !asked.deleting) {
+        let requests = self.requests.iter().filter(|(request, _)| !self.returned.contains(*request));
+        for (request, asked) in requests.filter(|(_, asked)| !asked.deleting) {
             let is_bound = asked.phase == Some(SubscriptionPhase::Bound);
             let Some(account) = &asked.account else {
                 violations.extend(is_bound.then(|| Violation::BoundToNothing(request.clone())));
@@ -161,7 +177,8 @@ impl Scene {
                 tenants.insert(tenant);
             }
         };
-        for asked in self.requests.values().filter(|asked| !asked.deleting) {
+        let requests = self.requests.iter().filter(|(request, _)| !self.returned.contains(*request));
+        for (_, asked) in requests.filter(|(_, asked)| !asked.deleting) {
             if let (Some(account), Some(tenant)) = (&asked.account, &asked.published_tenant) {
                 also(account, tenant);
             }

@@ -80,6 +80,19 @@ fn right_account(violation: &Violation, formatter: &mut fmt::Formatter<'_>) -> f
             let (accounts, tenants) = (accounts.join(" and "), tenants.join(" and "));
             write!(formatter, "accounts {accounts} have the same credentials, and are held by {tenants}")
         }
+        V::BeganUnfit(why) => write!(formatter, "a term began, but {why}"),
+        V::FenceTaken(term) => {
+            write!(formatter, "the fence was term {term}'s, and was replaced by somebody who had not read it")
+        }
+        V::BoundUnfenced(request, entry) => write!(
+            formatter,
+            "request {request} was told that it is bound before the fence had entry {entry} of the ledger"
+        ),
+        V::WroteOnLost(operation, entry) => write!(
+            formatter,
+            "the ledger has lost entry {entry}, and a process that had seen it committed a {operation}"
+        ),
+        V::LedWhileHalted(why) => write!(formatter, "the epoch was raised, but {why}"),
         V::OverCap(tenant, held, cap) => {
             write!(formatter, "tenant {tenant} holds {held} accounts, {cap} are allowed")
         }

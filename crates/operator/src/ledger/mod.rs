@@ -182,6 +182,11 @@ macro_rules! in_transaction {
             let place = $ledger.place.clone();
             let mut transaction =
                 Transaction::new(session, place, $doing, $now, &$ledger.meter, &$ledger.recent);
+            #[cfg(feature = "planted")]
+            transaction.believe(planted::Seen {
+                uncounted: $ledger.has(crate::planted::Planted::RecentUncounted),
+                ..planted::Seen::default()
+            });
             let $transaction = &mut transaction;
             let outcome = async { $operation }.await;
             transaction.end(outcome, $ledger.weather.as_deref()).await

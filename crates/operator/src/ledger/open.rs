@@ -41,6 +41,20 @@ impl Ledger {
         Store::at(url, Access::Read)?.backup(file, "back up the ledger").await
     }
 
+    /// A copy of a SQLite ledger in memory, as it is now. For the simulation: another installation gets it, or the ledger is put back
+    /// to it.
+    pub async fn copy_in_memory(&self) -> Result<Self, LedgerError> {
+        let store = Store::at("sqlite::memory:", Access::Write)?;
+        self.store.copy_into(&store, "copy the ledger").await?;
+        let recent = recent::Recent::default();
+        Ok(Self { store, weather: None, recent, ..self.clone() })
+    }
+
+    /// Puts a SQLite ledger back to a copy of it, under whoever uses it. For the simulation.
+    pub async fn put_back(&self, copy: &Self) -> Result<(), LedgerError> {
+        copy.store.copy_into(&self.store, "put the ledger back").await
+    }
+
     fn on(store: Store, place: Place) -> Self {
         Self {
             store,

@@ -12,6 +12,8 @@ pub(super) struct Seen {
     pub(super) own: Option<Vec<Account>>,
     pub(super) clusters: Option<BTreeMap<AccountName, u32>>,
     pub(super) only_shoots: bool,
+    /// Whether the last entries of the history are there is not looked at.
+    pub(super) uncounted: bool,
 }
 
 impl Ledger {
@@ -32,6 +34,6 @@ impl Ledger {
         let names: Vec<AccountName> = own.iter().map(|row| row.account.clone()).collect();
         let clusters = accounts::clusters(&mut transaction, &names).await?;
         transaction.end(Ok(()), None).await?;
-        Ok(Seen { own: tenant.then_some(own), clusters: counts.then_some(clusters), only_shoots: false })
+        Ok(Seen { own: tenant.then_some(own), clusters: counts.then_some(clusters), ..Seen::default() })
     }
 }

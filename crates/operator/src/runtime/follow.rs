@@ -373,7 +373,7 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
                 WatchEvent::Error(status) => return Err(FollowError::Ended(status.message)),
             };
             let Some(now) = told else { continue };
-            if number(Some(&now)) < number(Some(version)) {
+            if number(Some(&now)) < number(Some(version)) && !self.position.overlooks_return() {
                 // Nothing is said to be newer than what is not there any more.
                 self.position.went_back();
                 return Ok(Ended::Outdated);
@@ -390,7 +390,7 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
         let page =
             timeout(DEADLINE, self.source.list(&params)).await.map_err(|_| FollowError::SlowList)??;
         let now = number(page.metadata.resource_version.as_deref());
-        let is_back = now < self.newest;
+        let is_back = now < self.newest && !self.position.overlooks_return();
         if is_back {
             self.position.went_back();
         }

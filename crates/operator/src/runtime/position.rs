@@ -1,6 +1,7 @@
 //! How far a cache has come.
 
 use super::kept::number;
+use crate::planted::{Bed, Planted};
 use std::{future::Future, sync::Arc, time::Duration};
 use tokio::{
     sync::{Notify, watch},
@@ -12,6 +13,7 @@ use tokio::{
 pub struct Position {
     at: Arc<watch::Sender<At>>,
     hurry: Arc<Notify>,
+    pub(crate) planted: Arc<Bed>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +34,8 @@ impl At {
 impl Position {
     /// At the beginning.
     pub fn new() -> Self {
-        Self { at: Arc::new(watch::channel(At::default()).0), hurry: Arc::new(Notify::new()) }
+        let at = Arc::new(watch::channel(At::default()).0);
+        Self { at, hurry: Arc::new(Notify::new()), planted: Arc::default() }
     }
 
     /// The version that the cache has come to; 0 before the first list, and before the next one where the server went back.
@@ -84,10 +87,18 @@ impl Position {
 
     /// The server went back: nothing counts before a list that begins from now on has ended.
     pub(super) fn went_back(&self) {
+        if self.overlooks_return() {
+            return;
+        }
         self.at.send_modify(|at| {
             at.is_settled = false;
             at.times_back += 1;
         });
+    }
+
+    /// Whether a planted fault has it that servers only go on.
+    pub(super) fn overlooks_return(&self) -> bool {
+        self.planted.has(Planted::ReturnUnseen)
     }
 
     /// A list begins; [`Position::is_listed_at`] wants to know when it did.

@@ -8,7 +8,10 @@ use super::{
     run::Inner,
     term::{Term, TermError},
 };
-use crate::runtime::{call::call, queue::Outcome};
+use crate::{
+    planted::Planted,
+    runtime::{call::call, queue::Outcome},
+};
 use allotment_core::pool::{Fence, FenceRecord};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
@@ -127,6 +130,7 @@ impl Inner {
                 call(|| format!("create ConfigMap {IDENTITY}"), api.create(&params, &map)).await?
             }
             Some(version) => {
+                let version = Some(version).filter(|_| !self.ledger.has(Planted::FenceWithoutVersion));
                 let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
                 let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
                 call(|| format!("update ConfigMap {IDENTITY}"), api.patch(IDENTITY, &params, &patch)).await?

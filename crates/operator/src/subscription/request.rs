@@ -64,6 +64,9 @@ impl Inner {
         let wanted = judgement.clone().and_then(|_| wanted(&request.spec, &self.policy().rules));
         // What is bound stays bound, whatever becomes of the rules and of the namespace's tenants.
         if is_bound(&request) && !self.is_queued(&uid) {
+            if self.ledger.has(Planted::BoundNeverCompared) {
+                return Ok(Outcome::Done);
+            }
             match self.examine(term, &request).await? {
                 Bound::Truly => {
                     self.report_bound(&request, &judgement, None).await?;
@@ -215,13 +218,18 @@ impl Inner {
         }
         self.assigned().insert(uid, account.clone());
         let progress = self.bound(&account, wanted).await?;
-        self.secure(term).await?;
+        if !self.ledger.has(Planted::BoundBeforeFence) {
+            self.secure(term).await?;
+        }
         if self.publish_judged(request, &progress, judgement).await? {
             let latency = self.clock.now().duration_since(started);
             self.metrics
                 .claimed(if reason == "AccountClaimed" { "claimed" } else { "assigned" }, Some(latency));
             tracing::info!(request = %key_of(request), %account, because, "assigned");
             self.recorder.say(&**request, Tone::Normal, reason, &because).await;
+        }
+        if self.ledger.has(Planted::BoundBeforeFence) {
+            self.secure(term).await?;
         }
         Ok(Outcome::Done)
     }

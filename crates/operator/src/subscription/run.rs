@@ -160,6 +160,7 @@ impl Operator {
         let index = Index::new(settings.binding_kind, settings.labels.clone())
             .counting_by(roles.clone())
             .planted_like(&ledger);
+        let shoots_at = Position::new().planted_like(&ledger);
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
@@ -178,7 +179,7 @@ impl Operator {
             fairness: RwLock::new(Arc::new(Fairness::trusted())),
             clock,
             metrics,
-            shoots_at: Position::new(),
+            shoots_at,
             shoots_of_now: SharedRead::default(),
             queue: Queue::new(),
             waiting: Mutex::default(),

@@ -40,6 +40,8 @@ pub(crate) struct Eyes {
     /// Whether the platform has locked the access of the hostile tenant.
     pub(crate) locked: bool,
     trail: Trail,
+    /// The entries of the history that gave requests their accounts.
+    assigned_at: BTreeMap<RequestUid, i64>,
     /// The newest entry of the history.
     pub(crate) entry: i64,
     rules: Arc<RuleSet>,
@@ -48,6 +50,13 @@ pub(crate) struct Eyes {
     pub(crate) strays: BTreeSet<String>,
     /// When Shoots came, in milliseconds.
     grown_at: BTreeMap<String, u64>,
+}
+
+/// How far the history was read, and where it led.
+#[derive(Clone)]
+pub(crate) struct Bookmark {
+    trail: Trail,
+    entry: i64,
 }
 
 /// A Shoot that is younger than this need not be known to an operator, in milliseconds: watches stand still for seconds, and
@@ -70,6 +79,7 @@ impl Eyes {
             honest_writes,
             locked,
             trail,
+            assigned_at: BTreeMap::new(),
             entry: 0,
             rules,
             keys,
@@ -224,6 +234,9 @@ impl Eyes {
                 violations.push(Violation::Told("a credential is in the history".to_owned()));
             }
             let event = entry.event.as_str().to_owned();
+            if let (Some(request), "assigned") = (&entry.request_uid, event.as_str()) {
+                self.assigned_at.insert(request.clone(), entry.id);
+            }
             self.trail.add(&Happened { event, account: entry.account, request: entry.request_uid });
         }
         self.settle_tampered();
@@ -232,6 +245,52 @@ impl Eyes {
         violations.extend(self.scene.violations());
         violations.extend(change(&before, &self.scene));
         Ok(violations)
+    }
+
+    /// The entry of the history that gave a request its account.
+    pub(crate) fn assigned_at(&self, name: &str) -> Option<(RequestUid, i64)> {
+        let (uid, _) = self.requests.get(name)?;
+        Some((uid.clone(), *self.assigned_at.get(uid)?))
+    }
+
+    /// How far the history was read.
+    pub(crate) fn bookmark(&self) -> Bookmark {
+        Bookmark { trail: self.trail.clone(), entry: self.entry }
+    }
+
+    /// The ledger went back to where this was.
+    pub(crate) fn go_back_to(&mut self, Bookmark { trail, entry }: Bookmark) {
+        (self.trail, self.entry) = (trail, entry);
+    }
+
+    /// Whoever led until the ledger went back, or beside it, may write a label that no ledger of now stands for. It makes an account
+    /// less available, as if somebody else had written it.
+    pub(crate) fn forgive_label(&mut self, account: &AccountName, tenant: &Tenant) {
+        let Scene { books, tampered, meddled, .. } = &mut self.scene;
+        let row = books.accounts.iter().find(|held| held.account == *account);
+        if row.and_then(|held| held.holding.tenant()) != Some(tenant) {
+            tampered.insert(account.clone());
+            meddled.insert(account.clone());
+        }
+    }
+
+    /// A ledger that went back, or is made anew, knows of an account that nobody is in only that its label names a tenant. It keeps
+    /// the account for that tenant, as if somebody else had written the label.
+    pub(crate) fn forgive_adopted(&mut self) {
+        let Scene { lost: true, books, tampered, meddled, .. } = &mut self.scene else { return };
+        for held in books.accounts.iter().filter(|held| matches!(held.holding, Holding::Claimed(_))) {
+            if !books.seats.iter().any(|seat| seat.account == held.account) {
+                tampered.insert(held.account.clone());
+                meddled.insert(held.account.clone());
+            }
+        }
+    }
+
+    /// An operator has written the status of a request that came back.
+    pub(crate) fn forget_return(&mut self, name: &str) {
+        if let Some((uid, _)) = self.requests.get(name) {
+            self.scene.returned.remove(uid);
+        }
     }
 
     /// Whoever meddled with an account that is free again on all sides has left no trace.
@@ -275,7 +334,7 @@ impl Eyes {
 }
 
 /// SQLite answers at once.
-fn now<T>(future: impl Future<Output = Result<T, LedgerError>>) -> Result<T, LedgerError> {
+pub(crate) fn now<T>(future: impl Future<Output = Result<T, LedgerError>>) -> Result<T, LedgerError> {
     let late =
         || LedgerError::Broken { doing: "look at it", because: "it did not answer at once".to_owned() };
     unconstrained(future).now_or_never().unwrap_or_else(|| Err(late()))

@@ -9,6 +9,7 @@
 //! | `field` | what gardens have that is not an object |
 //! | `wire`, `call` | what stands between an operator and the world, and what its calls are |
 //! | `eyes` | what the oracles of `allotment_core::check` see |
+//! | `past` | a past that comes back: lost commits, a second installation, restored servers |
 //! | `process` | what operators run in: it ends, stands still, and starts again |
 //! | `run` | one run: faults, then calm, then a resync that must write nothing |
 //! | `coverage` | what was tried |
@@ -20,6 +21,7 @@ pub(crate) mod dice;
 mod enumerate;
 mod eyes;
 pub(crate) mod field;
+pub(crate) mod past;
 mod play;
 pub(crate) mod process;
 pub(crate) mod rates;
@@ -33,7 +35,11 @@ pub(crate) mod world;
 
 pub use coverage::{Cell, Coverage};
 pub use enumerate::{Enumerated, enumerate};
+pub use past::{Deed as PastDeed, FenceEdit, Restored};
 pub use play::Play;
+pub fn has_past(seed: u64, kind: &str) -> bool {
+    let (script, _) = Play::Subscription.drawn(seed);
+    script.actions.iter().any(|(_, a)| matches!(a, Action::Past(_)) && format!("{a:?}").contains(kind))
 pub use run::{Run, run_planted, run_script, run_seed};
 pub use script::{Action, Harm, Options, Script, ScriptError, Spot, Want};
 pub use shrink::{Shrunk, shrink};

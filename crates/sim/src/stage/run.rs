@@ -3,6 +3,7 @@
 use super::{
     call::{Role, Side},
     coverage::Coverage,
+    past::{self, Troupe},
     play::Play,
     process::{Actor, Crew, Process},
     script::{Harm, Script, Spot},
@@ -19,6 +20,7 @@ use allotment_api::kyma::BindingKind;
 use allotment_core::{check::Violation, pool::LabelKeys};
 use allotment_operator::{
     cluster, kubeconfig,
+    ledger::Ledger,
     metrics::Metrics,
     planted::Planted,
     runtime::{clock::Clock, controller::Controller as _},
@@ -116,7 +118,8 @@ async fn perform(world: &Arc<World>, script: &Script) {
     if world.realm.is_some() {
         return openmcp::perform(world, script).await;
     }
-    let cast = RefCell::new([0, 1].map(Replica::new));
+    past::begin(world, script);
+    let (cast, mut troupe) = (RefCell::new([0, 1].map(Replica::new)), Troupe::default());
     let mut play = Box::pin(play(world, script, &cast));
     let mut gardenlet: Option<Actor> = match script.options.clusters {
         0 => None,
@@ -128,6 +131,7 @@ async fn perform(world: &Arc<World>, script: &Script) {
         for replica in cast.borrow_mut().iter_mut() {
             replica.poll(world, &pauses, context);
         }
+        troupe.poll(world, context);
         if let Some(gardenlet) = &mut gardenlet {
             // It never ends.
             let _ = gardenlet.as_mut().poll(context);
@@ -257,7 +261,7 @@ impl Crew for Operators {
     const NAME: &'static str = "operator";
 
     fn begin(&mut self, world: &Arc<World>, replica: usize, identity: String) -> Option<Actor> {
-        let operator = start(world, replica, identity.clone());
+        let operator = start(world, replica, identity.clone(), &world.ledger, NAMESPACE);
         self.first = Some(operator.clone());
         if world.options.clusters == 0 {
             return Some(Box::pin(async move { operator.run().await }));
@@ -305,17 +309,23 @@ impl Crew for Operators {
 }
 
 /// The operator's own code, as the product puts it together.
-fn start(world: &Arc<World>, replica: usize, identity: String) -> Operator {
+pub(super) fn start(
+    world: &Arc<World>,
+    replica: usize,
+    identity: String,
+    ledger: &Ledger,
+    lease_namespace: &str,
+) -> Operator {
     let client = |side| Client::new(Wire::new(world, side, Role::Subscription, replica), NAMESPACE);
     let clock = world.clone();
     Operator::new(Parts {
         control_plane: client(Side::ControlPlane),
         garden: client(Side::Garden),
-        ledger: world.ledger.clone().with_weather(Arc::new(Sky::new(world.clone(), replica))),
+        ledger: ledger.clone().with_weather(Arc::new(Sky::new(world.clone(), replica))),
         settings: Settings {
             garden_namespace: GARDEN.to_owned(),
             request_namespace: None,
-            lease_namespace: NAMESPACE.to_owned(),
+            lease_namespace: lease_namespace.to_owned(),
             identity,
             binding_kind: BindingKind::CredentialsBinding,
             labels: LabelKeys::default(),

@@ -4,6 +4,7 @@ use crate::{
     cluster::Deed,
     hostile,
     openmcp::{self, Providers},
+    stage::past,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -200,6 +201,9 @@ pub enum Action {
         /// Which operator.
         replica: usize,
     },
+    /// The past comes back.
+    #[serde(untagged)]
+    Past(past::Deed),
     /// Something that has to do with Clusters.
     #[serde(untagged)]
     Cluster(Deed),
@@ -391,11 +395,13 @@ at 10 ask request=r1 tenant=t1 want=own
 at 20 label account=a1 key=dirty value=true
 at 30 label account=a1 key=dirty value=null
 at 40 pause replica=1 time=30000
+at 50 lose-commits commits=3
+at 60 fence edit=other-ledger
 fault 0 tenant-label 2 lose-answer
 fault 2 write 17 crash-after
 ";
         let script: Script = text.parse().unwrap();
-        assert_eq!(script.actions.len(), 4);
+        assert_eq!(script.actions.len(), 6);
         let mut again = script.to_string();
         again = again.replace("calm=60000 ", "");
         assert_eq!(script.to_string().parse::<Script>().unwrap(), script, "{again}");

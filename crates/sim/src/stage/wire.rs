@@ -3,6 +3,7 @@
 use super::{
     call::{Call, Role, Side},
     eyes::CREDENTIAL,
+    past::{self, SECOND, SeenCommit},
     rates::Kind,
     script::Harm,
     world::{By, World, admin},
@@ -27,7 +28,7 @@ use std::{
     future::{Future, pending},
     pin::Pin,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
@@ -148,12 +149,23 @@ impl Wire {
                             world.see_ended(uid);
                         }
                     }
-                    None => world.wrote(&call, By::Operator),
+                    None => {
+                        world.wrote(&call, By::Operator);
+                        if call.operation == "identity" {
+                            past::has_written(&world, replica);
+                        }
+                        if call.phase.as_deref() == Some("Bound") {
+                            past::has_bound(&world, &call);
+                        }
+                    }
                 }
             }
             polled
         })
         .await;
+        if call.operation == "read identity" && answer.is_ok() {
+            past::has_read(&world, replica);
+        }
         world.tell(|| {
             let outcome = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
             format!(
@@ -247,11 +259,15 @@ pub(crate) struct Sky {
     replica: usize,
     /// The process ends with the transaction that is about to commit.
     last: AtomicBool,
+    seen: Mutex<SeenCommit>,
+    /// Whether the process hears of the transaction that is about to commit.
+    is_answered: AtomicBool,
 }
 
 impl Sky {
     pub(crate) fn new(world: Arc<World>, replica: usize) -> Self {
-        Self { world, replica, last: AtomicBool::new(false) }
+        let (last, is_answered) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { world, replica, last, seen: Mutex::default(), is_answered }
     }
 }
 
@@ -287,13 +303,14 @@ impl Weather for Sky {
     }
 
     fn on(&self, operation: &'static str) -> Fate {
-        let Self { world, replica, last } = self;
+        let Self { world, replica, last, is_answered, .. } = self;
         if world.is_crashed(*replica) {
             return Fate::HangBefore;
         }
         let (harm, _) = world.begin(*replica, operation, "any", Kind::Commit);
         world.tried(operation, pressure(world), harm);
         world.tell(|| format!("operator {replica} ledger {operation} {}", super::coverage::word(harm)));
+        is_answered.store(harm.is_none(), Ordering::Relaxed);
         match harm {
             None => Fate::Go,
             Some(Harm::CrashBefore) => {
@@ -309,8 +326,18 @@ impl Weather for Sky {
         }
     }
 
-    fn committed(&self, _: &'static str) {
-        self.world.wrote_ledger();
+    fn committed(&self, operation: &'static str) {
+        if operation == "lead" {
+            past::has_led(&self.world, self.replica);
+        }
+        // Another installation has a ledger of its own.
+        if self.replica != SECOND {
+            self.world.wrote_ledger();
+            past::remember(&self.world);
+            let is_answered = self.is_answered.load(Ordering::Relaxed);
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.commit(&self.world, operation, is_answered);
+        }
         if self.last.load(Ordering::Relaxed) {
             self.world.crash(self.replica);
         }

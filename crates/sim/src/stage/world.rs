@@ -5,6 +5,7 @@ use super::{
     coverage::{self, Coverage},
     dice::{Dice, TraceHash, dice_for},
     eyes::Eyes,
+    past::{PERSON, Past, WRITERS},
     rates::{Kind, Rates},
     script::{Harm, Options, Spot},
     setting::policy,
@@ -131,7 +132,7 @@ pub(crate) struct State {
     /// No more faults.
     pub(crate) calm: bool,
     /// Whose process has ended, by its number.
-    pub(crate) crashed: [bool; 4],
+    pub(crate) crashed: [bool; WRITERS],
     /// Whose process is to stand still, for how many milliseconds.
     pub(crate) pauses: Vec<(usize, u64)>,
     /// Everything that operators wrote, but Leases.
@@ -146,6 +147,7 @@ pub(crate) struct State {
     pub(crate) issued: Issued,
     /// The size of disks that it says.
     pub(crate) disk: u64,
+    pub(crate) past: Past,
     faults: Faults,
     counts: BTreeMap<(usize, &'static str), u64>,
 }
@@ -198,7 +200,7 @@ impl World {
             found: Vec::new(),
             happened: BTreeMap::new(),
             calm: false,
-            crashed: [false; 4],
+            crashed: [false; WRITERS],
             pauses: Vec::new(),
             writes: 0,
             server_writes: 0,
@@ -207,6 +209,7 @@ impl World {
             configured: 0,
             disk: staff::DISK,
             issued: Issued::default(),
+            past: Past::default(),
             faults,
             counts: BTreeMap::new(),
         };
@@ -288,7 +291,7 @@ impl World {
         }
         let who = replica.to_string();
         let latency = dice_for(seed, &["latency", &who, operation], number).between(1, self.options.latency);
-        if state.calm {
+        if state.calm || replica == PERSON {
             return (None, latency);
         }
         let spot = Spot { replica, operation: operation.to_owned(), number };
@@ -349,6 +352,9 @@ impl World {
                     violations = entry_change(&account, before, &after);
                     if let (None, Some(tenant)) = (&before.tenant, &after.tenant) {
                         violations.extend(state.eyes.scene.labelling(&account, tenant));
+                        if state.past.was_lost {
+                            state.eyes.forgive_label(&account, tenant);
+                        }
                     }
                 }
                 (By::Meddler, ..) => {
@@ -357,6 +363,9 @@ impl World {
                 }
                 _ => (),
             }
+        }
+        if by == By::Operator && call.phase.is_some() {
+            state.eyes.forget_return(&call.name);
         }
         violations.extend(state.eyes.see(&call.plural, &call.name, object));
         drop(state);

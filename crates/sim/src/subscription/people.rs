@@ -5,6 +5,7 @@ use crate::{
     stage::{
         call::{Call, Side},
         dice::dice_for,
+        past,
         rates::account_names,
         script::{Action, Want},
         world::{By, GARDEN, NAMESPACE, World, path_of},
@@ -81,6 +82,7 @@ impl People {
             Action::Accept { account } => health(world, account, true),
             Action::Pause { replica, time } => world.state().pauses.push((*replica, *time)),
             Action::Kill { replica } => world.crash(*replica),
+            Action::Past(deed) => past::act(world, *deed),
             Action::Cluster(deed) => cluster::people::act(world, deed),
             Action::Hostile(deed) => hostile::people::act(world, deed),
             Action::Openmcp(deed) => openmcp::act(world, deed),
@@ -94,7 +96,7 @@ impl People {
             let names = state.eyes.requests.iter().map(|(name, (uid, _))| (name.clone(), uid.clone()));
             (state.eyes.scene.clone(), names.collect::<Vec<_>>())
         };
-        self.busy = false;
+        self.busy = past::look(world);
         if world.options.clusters > 0 {
             return self.look_with_clusters(world, &scene);
         }

@@ -3,6 +3,7 @@
 
 use crate::stage::{
     dice::{Dice, dice_for},
+    past,
     rates::{Rates, account_names, one, rates},
     script::{Action, Options, Script, Want},
 };
@@ -15,6 +16,7 @@ pub(crate) fn drawn(seed: u64) -> (Script, Rates) {
     let rates = rates(&mut dice_for(seed, &["rates"], 0));
     let mut actions = actions(&options, &mut dice_for(seed, &["people"], 0));
     actions.extend(strays(&options, &mut dice_for(seed, &["strays"], 0)));
+    actions.extend(past::drawn(&options));
     (Script { options, actions, faults: BTreeMap::new() }, rates)
 }
 

@@ -35,6 +35,17 @@ fn planted_faults_are_found() {
         (Planted::ReleaseLooksOnlyAtShoots, 1, "which is draining by"),
         (Planted::BindingWithoutVersion, 3, "and was labelled for"),
         (Planted::FailedReadIsGone, 11, "which its request"),
+        (Planted::ShootsOccupyNothing, 26, "clusters, 1 are allowed"),
+        (Planted::SameCredentialsTwice, 14, "account atwin2 has 2 clusters"),
+        (Planted::RecentUncounted, 1, "the ledger has lost entry"),
+        (Planted::BoundBeforeFence, 2, "before the fence had entry"),
+        (Planted::FenceWithoutVersion, 298, "by somebody who had not read it"),
+        (Planted::OlderLedgerLeads, 34, "the epoch was raised, but"),
+        (Planted::MissingFenceIsFirstStart, 16, "the epoch was raised, but"),
+        (Planted::AnyLedgerLeads, 4, "the epoch was raised, but"),
+        (Planted::ReturnUnseen, 125, "is deleted, and stays"),
+        (Planted::BoundNeverCompared, 311, "the ledger none"),
+        (Planted::EpochRaisedFirst, 16, "the epoch was raised, but"),
     ] {
         finds(Play::Subscription, fault, seed, says);
     }

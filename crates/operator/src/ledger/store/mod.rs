@@ -75,6 +75,14 @@ impl Store {
         }
     }
 
+    /// Copies everything into another SQLite database, in the place of what is there.
+    pub(super) async fn copy_into(&self, other: &Self, doing: &'static str) -> Result<(), LedgerError> {
+        match (&self.database, &other.database) {
+            (Database::Sqlite(from), Database::Sqlite(to)) => from.copy_into(to, doing).await,
+            _ => Err(LedgerError::Backup("only SQLite is copied like that".to_owned())),
+        }
+    }
+
     /// Copies everything into a new file, while others write.
     pub(super) async fn backup(&self, file: &Path, doing: &'static str) -> Result<(), LedgerError> {
         match &self.database {

@@ -71,6 +71,12 @@ impl Database {
         backup::copy(&*self.connection.lock().await, file, doing)
     }
 
+    /// Copies it into another one, in the place of what is there.
+    pub(super) async fn copy_into(&self, other: &Self, doing: &'static str) -> Result<(), LedgerError> {
+        let (from, mut to) = (self.connection.lock().await, other.connection.lock().await);
+        backup::overwrite(&from, &mut to, doing)
+    }
+
     pub(super) async fn begin(&self, mode: Mode, doing: &'static str) -> Result<Session, LedgerError> {
         let connection = self.connection.clone().lock_owned().await;
         let begin = match mode {

@@ -25,6 +25,17 @@ pub(super) fn copy(from: &Connection, file: &Path, doing: &'static str) -> Resul
     copied
 }
 
+/// Copies everything that is committed in the place of what is in another database.
+pub(super) fn overwrite(
+    from: &Connection,
+    to: &mut Connection,
+    doing: &'static str,
+) -> Result<(), LedgerError> {
+    Backup::new(from, to)
+        .and_then(|backup| backup.run_to_completion(PAGES, Duration::ZERO, None))
+        .map_err(|error| said(doing, &error))
+}
+
 fn fill(from: &Connection, file: &Path, doing: &'static str) -> Result<(), LedgerError> {
     let sqlite = |error: rusqlite::Error| said(doing, &error);
     let mut to = Connection::open(file).map_err(sqlite)?;
