@@ -7,6 +7,7 @@ mod fleet;
 mod isolation;
 mod occupied;
 mod scene;
+mod tokens;
 mod trail;
 mod wording;
 mod wrong;
@@ -17,6 +18,7 @@ pub use estate::{Estate, Order, Plot, who};
 pub use fleet::{Features, Fleet, Owned, Stage, Stand, Wish};
 pub use isolation::{Isolation, IsolationViolation, OwnedShoot};
 pub use scene::{Asked, Grown, Scene};
+pub use tokens::Tokens;
 pub use trail::{Happened, Trail};
 pub use wrong::Wrong;
 
@@ -145,6 +147,8 @@ pub enum Violation {
     Told(String),
     /// What a request for access has is not what it should have.
     Access(String),
+    /// A request for access was given so many tokens, more than there was reason for.
+    TooManyTokens(String, u64),
     /// At rest: something was written, or it never comes to rest.
     Restless(String),
     /// Something about a Cluster or its Shoot.

@@ -61,7 +61,8 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
         let nodes = (pool.machine_type.clone(), pool.auto_scaler_min, pool.auto_scaler_max);
         asks.pools.insert(pool.name.clone(), nodes);
     }
-    asks.clients = cluster.spec.oidc_config.iter().filter_map(|config| config.client_id.clone()).collect();
+    let issuers = cluster.spec.oidc_config.iter().chain(&cluster.spec.additional_oidc_configs);
+    asks.clients = issuers.filter_map(|config| config.client_id.clone()).collect();
     asks.administrators = cluster.spec.administrators.iter().cloned().collect();
     Some(Wish {
         uid: cluster.uid().unwrap_or_default(),

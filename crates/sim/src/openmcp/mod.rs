@@ -30,8 +30,9 @@ mod staff;
 pub(crate) mod swarm;
 
 pub use deed::{Access, Alter, Config, Deed, Garden, Land, Patch, Sign};
-pub(crate) use people::act;
+pub(crate) use people::{act, write};
 pub use providers::Providers;
+pub(crate) use read::CLUSTER_CONFIG;
 pub(crate) use realm::{Place, Realm, set_up};
 pub(crate) use run::perform;
 pub(crate) use sees::{has_shoot, wrote};

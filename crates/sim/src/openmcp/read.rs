@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(super) const OWN: &str = "gardener.clusters.openmcp.cloud";
 
 /// The ClusterConfig that Clusters name.
-pub(super) const CLUSTER_CONFIG: &str = "x1";
+pub(crate) const CLUSTER_CONFIG: &str = "x1";
 
 /// The path of the object that a call is about.
 pub(super) fn object_path(path: &str, plural: &str, name: &str) -> String {

@@ -14,7 +14,7 @@ use crate::{
     hostile::HOSTILE,
     stage::{
         call::Call,
-        world::{NAMESPACE, World},
+        world::{By, NAMESPACE, World},
     },
 };
 use allotment_core::{
@@ -120,6 +120,7 @@ fn see(world: &World, call: &Call, place: &Place, by: Option<&Instance>) {
     let path = object_path(&call.path, &call.plural, &call.name);
     let (code, object) = place.ask(world, Method::GET, &path, None);
     let after = (code == 200).then_some(object);
+    world.see_cause(call, if by.is_some() { By::Operator } else { By::Other }, after.as_ref());
     if matches!(place, Place::Platform(_)) && path.contains(&format!("/namespaces/{HOSTILE}/")) {
         return world.found(of_hostile(&path, by, after.as_ref()));
     }

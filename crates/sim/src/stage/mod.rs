@@ -8,7 +8,9 @@
 //! | `world`, `setting` | servers and ledger, and what is there before anybody begins |
 //! | `field` | what gardens have that is not an object |
 //! | `wire`, `call` | what stands between an operator and the world, and what its calls are |
+//! | `edit` | people who change every field that a schema has |
 //! | `eyes` | what the oracles of `allotment_core::check` see |
+//! | `tokens` | whom tokens are given to, and why |
 //! | `process` | what operators run in: it ends, stands still, and starts again |
 //! | `run` | one run: faults, then calm, then a resync that must write nothing |
 //! | `coverage` | what was tried |
@@ -17,6 +19,7 @@
 pub(crate) mod call;
 pub(crate) mod coverage;
 pub(crate) mod dice;
+pub(crate) mod edit;
 mod enumerate;
 mod eyes;
 pub(crate) mod field;
@@ -28,10 +31,12 @@ pub(crate) mod script;
 mod setting;
 mod shrink;
 mod sweep;
+mod tokens;
 pub(crate) mod wire;
 pub(crate) mod world;
 
 pub use coverage::{Cell, Coverage};
+pub use edit::{Edit, To};
 pub use enumerate::{Enumerated, enumerate};
 pub use play::Play;
 pub use run::{Run, run_planted, run_script, run_seed};

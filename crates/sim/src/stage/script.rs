@@ -1,5 +1,6 @@
 //! What happens in a run, as lines that people can read, change and run again.
 
+use super::edit::Edit;
 use crate::{
     cluster::Deed,
     hostile,
@@ -200,6 +201,8 @@ pub enum Action {
         /// Which operator.
         replica: usize,
     },
+    /// Somebody changes a field.
+    Edit(Edit),
     /// Something that has to do with Clusters.
     #[serde(untagged)]
     Cluster(Deed),
