@@ -15,7 +15,7 @@ use crate::{
 };
 use http::Method;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An object: its kind, its platform and its name.
 pub(crate) type Object = (String, usize, String);
@@ -27,6 +27,8 @@ pub(crate) struct Edits {
     pub(crate) counts: BTreeMap<String, (u64, u64)>,
     /// The UIDs of objects that were changed, and what their fields were before.
     pub(crate) before: BTreeMap<Object, (String, BTreeMap<String, Value>)>,
+    /// The UIDs of objects whose changes were taken back.
+    pub(crate) taken_back: BTreeSet<String>,
 }
 
 /// Changes a field.
@@ -42,6 +44,9 @@ pub(crate) fn act(world: &World, edit: &Edit) {
     set(world, kind, &mut changed, &edit.path, &edit.to.0);
     if changed == object {
         return;
+    }
+    if let Some(realm) = &world.realm {
+        openmcp::announce(realm, &edit.kind, &object, &edit.to.0);
     }
     let is_done = write(world, edit.on, &path, &changed);
     let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
@@ -66,6 +71,7 @@ pub(crate) fn take_back(world: &World, key: &Object) -> bool {
     let Some(kind) = kinds().iter().find(|kind| kind.kind == key.0 && kind.is_openmcp() == is_openmcp) else {
         return false;
     };
+    world.state().edits.taken_back.insert(uid.clone());
     let path = path_of(kind, &key.2);
     let mut is_done = false;
     // One by one: some may not go back, and are no reason to leave the others.

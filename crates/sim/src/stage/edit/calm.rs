@@ -1,7 +1,10 @@
 //! Once it is calm: people take back what they are told is wrong.
 
 use super::{changed, take_back};
-use crate::stage::world::{By, World, path_of};
+use crate::stage::{
+    call::Side,
+    world::{By, World, path_of},
+};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -13,9 +16,9 @@ const UNSERVED: [&str; 4] = ["NamespaceMissing", "SecretTaken", "NameTaken", "Fo
 
 /// Looks at the Clusters and KubeconfigRequests that people changed; whether there was anything to take back.
 pub(crate) fn look(world: &World) -> bool {
-    let mut is_busy = false;
+    let mut is_busy = give_up(world);
     for (key, cluster) in changed(world, "Cluster") {
-        if is_answered(&cluster) && reason(&cluster, "ClusterProvisioned") == "Invalid" {
+        if is_invalid(&cluster) {
             is_busy |= take_back(world, &key);
         }
     }
@@ -33,6 +36,33 @@ pub(crate) fn look(world: &World) -> bool {
         }
     }
     is_busy
+}
+
+/// What can be set once and is wrong cannot be taken back: people delete the Cluster.
+fn give_up(world: &World) -> bool {
+    let spoiled = world.state().edits.taken_back.clone();
+    if spoiled.is_empty() {
+        return false;
+    }
+    let names: Vec<String> = {
+        let state = world.state();
+        let all = state.eyes.fleet.clusters.iter().filter(|(_, wish)| spoiled.contains(&wish.uid));
+        all.filter(|(_, wish)| !wish.deleting && wish.is_valid).map(|(name, _)| name.clone()).collect()
+    };
+    let mut is_busy = false;
+    for path in names.iter().filter_map(|name| path_of("clusters", name)) {
+        let (_, cluster) = world.ask(Side::ControlPlane, Method::GET, &path, None);
+        if is_invalid(&cluster) {
+            world.act(By::Other, Method::DELETE, &path, None);
+            is_busy = true;
+        }
+    }
+    is_busy
+}
+
+/// Whether the operator says of what is asked for now that it cannot be had.
+fn is_invalid(cluster: &Value) -> bool {
+    is_answered(cluster) && reason(cluster, "ClusterProvisioned") == "Invalid"
 }
 
 /// Whether the status is about what is asked for now.

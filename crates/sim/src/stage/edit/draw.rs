@@ -14,6 +14,9 @@ use crate::{
 };
 use serde_json::Value;
 
+/// A kind with fewer fields has few.
+const FEW: usize = 30;
+
 /// Adds what people change to what they do anyway.
 pub(crate) fn add(seed: u64, script: &mut Script) {
     let rate = rate(&mut dice_for(seed, &["edits"], 0));
@@ -21,6 +24,8 @@ pub(crate) fn add(seed: u64, script: &mut Script) {
     let (is_openmcp, calm) = (script.options.openmcp.is_some(), script.options.calm);
     for kind in kinds().iter().filter(|kind| kind.is_openmcp() == is_openmcp) {
         let of_kind: Vec<&Known> = objects.iter().filter(|known| known.kind == kind.kind).collect();
+        // Kinds with few fields would be changed in few seeds.
+        let rate = if kind.fields.len() < FEW { rate * 4 } else { rate };
         for field in &kind.fields {
             let mut dice = dice_for(seed, &["edit", &kind.kind, &field.path], 0);
             if dice.happens(rate) {

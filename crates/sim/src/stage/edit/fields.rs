@@ -1,6 +1,6 @@
 //! The fields that people change: those of each kind's spec, from its schema, and the labels and annotations that operators read.
 
-use super::value::meaning;
+use super::value::{items_of, meaning, rules_of};
 use allotment_api::{
     crds,
     names::{annotation, tenant},
@@ -76,12 +76,22 @@ fn walk(schema: &Value, path: &str, (about, is_required): (&str, bool), depth: u
         return;
     }
     let required = schema["required"].as_array();
+    let rules = rules_of(schema);
+    if rules.contains(&"self == oldSelf") {
+        return;
+    }
     for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+        let kept = format!("has(self.{name}) == has(oldSelf.{name})");
+        // What is there and what is not stays so: neither can be changed.
+        let is_kept = rules.iter().any(|rule| rule.starts_with(&kept) && rule.ends_with(&format!("self.{name} == oldSelf.{name})")));
+        if is_kept || rules_of(inner).contains(&"self == oldSelf") {
+            continue;
+        }
         let is_required = required.is_some_and(|all| all.iter().any(|one| one == name));
         walk(inner, &format!("{path}.{name}"), (meaning(about, name), is_required), depth - 1, found);
     }
     if schema["items"].is_object() {
-        walk(&schema["items"], &format!("{path}[0]"), (about, false), depth - 1, found);
+        walk(&items_of(schema), &format!("{path}[0]"), (about, false), depth - 1, found);
     }
     if schema["additionalProperties"].is_object() {
         walk(&schema["additionalProperties"], &format!("{path}.key0"), (about, false), depth - 1, found);

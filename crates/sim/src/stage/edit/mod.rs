@@ -13,6 +13,8 @@ mod calm;
 mod draw;
 mod fields;
 mod pattern;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub(crate) use act::{Edits, act, changed, take_back};

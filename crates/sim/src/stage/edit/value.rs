@@ -86,7 +86,7 @@ fn text(schema: &Value, name: &str, dice: &mut Dice) -> String {
         _ if rules.iter().any(|rule| rule.contains("isCIDR")) => {
             dice.pick(&NETWORKS).unwrap_or_default().to_owned()
         }
-        Some(pattern) if dice.happens(500) => pattern::sample(pattern, dice),
+        Some(pattern) if words_for(name) == WORDS || dice.happens(500) => pattern::sample(pattern, dice),
         _ if dice.happens(750) => dice.pick(words_for(name)).unwrap_or_default().to_owned(),
         _ if dice.happens(300) => "x".repeat(longest),
         _ => format!("v{}", dice.below(4)),
@@ -95,7 +95,7 @@ fn text(schema: &Value, name: &str, dice: &mut Dice) -> String {
     if is_fitting { drawn } else { "x".repeat(least.max(1).min(longest)) }
 }
 
-fn rules_of(schema: &Value) -> Vec<&str> {
+pub(super) fn rules_of(schema: &Value) -> Vec<&str> {
     let rules = schema["x-kubernetes-validations"].as_array().into_iter().flatten();
     rules.filter_map(|rule| rule["rule"].as_str()).collect()
 }
@@ -108,19 +108,20 @@ fn quoted(rule: &str) -> Vec<&str> {
     rule.split('\'').skip(1).step_by(2).collect()
 }
 
+/// The schema of the entries of a list. A rule about all of them is one about each.
+pub(super) fn items_of(schema: &Value) -> Value {
+    let mut items = schema["items"].clone();
+    if rules_of(schema).iter().any(|rule| rule.contains("isCIDR")) {
+        items["x-kubernetes-validations"] = json!([{ "rule": "isCIDR(self)" }]);
+    }
+    items
+}
+
 fn list(schema: &Value, name: &str, dice: &mut Dice) -> Value {
     let length = |name: &str| schema[name].as_u64();
     let most = length("maxItems").unwrap_or(MOST).min(MOST);
     let count = dice.between(length("minItems").unwrap_or(0), most);
-    let mut items = &schema["items"];
-    // A rule about all of them is one about each.
-    let ruled;
-    if rules_of(schema).iter().any(|rule| rule.contains("isCIDR")) {
-        let mut with_rule = items.clone();
-        with_rule["x-kubernetes-validations"] = json!([{ "rule": "isCIDR(self)" }]);
-        ruled = with_rule;
-        items = &ruled;
-    }
+    let items = &items_of(schema);
     let mut all: Vec<Value> = Vec::new();
     for _ in 0..count {
         let one = sample(items, name, dice);
