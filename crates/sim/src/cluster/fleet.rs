@@ -54,8 +54,7 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
     let infrastructure = cluster.spec.infrastructure.as_ref()?;
     // What the Cluster says goes before the configuration.
     let own_disk = infrastructure.volume.as_ref().and_then(|volume| volume.size.clone());
-    let mut asks =
-        Features { disk: own_disk.unwrap_or_else(|| format!("{disk}Gi")), ..Features::default() };
+    let mut asks = Features { disk: own_disk.unwrap_or_else(|| format!("{disk}Gi")), ..Features::default() };
     let first =
         (infrastructure.machine_type.clone(), infrastructure.auto_scaler_min, infrastructure.auto_scaler_max);
     let is_valid = first.0 != UNKNOWN_MACHINE;

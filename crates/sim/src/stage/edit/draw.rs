@@ -75,13 +75,7 @@ fn made(at: u64, action: &Action) -> Option<Known> {
 }
 
 /// Sets, changes and removes a field of one object, a few times.
-fn changes(
-    kind: &Kind,
-    field: &Field,
-    objects: &[&Known],
-    calm: u64,
-    dice: &mut Dice,
-) -> Vec<(u64, Action)> {
+fn changes(kind: &Kind, field: &Field, objects: &[&Known], calm: u64, dice: &mut Dice) -> Vec<(u64, Action)> {
     let Some(known) = dice.pick(objects) else { return Vec::new() };
     let mut at = dice.between(known.at + 1, calm.max(known.at + 2));
     let (mut changes, mut is_set) = (Vec::new(), false);

@@ -63,7 +63,13 @@ pub(crate) fn kinds() -> &'static [Kind] {
 }
 
 /// Every field of a schema, whole objects and lists as well as what is in them.
-fn walk(schema: &Value, path: &str, (about, is_required): (&str, bool), depth: usize, found: &mut Vec<Field>) {
+fn walk(
+    schema: &Value,
+    path: &str,
+    (about, is_required): (&str, bool),
+    depth: usize,
+    found: &mut Vec<Field>,
+) {
     if path != "spec" {
         found.push(Field {
             path: path.to_owned(),
@@ -83,7 +89,9 @@ fn walk(schema: &Value, path: &str, (about, is_required): (&str, bool), depth: u
     for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
         let kept = format!("has(self.{name}) == has(oldSelf.{name})");
         // What is there and what is not stays so: neither can be changed.
-        let is_kept = rules.iter().any(|rule| rule.starts_with(&kept) && rule.ends_with(&format!("self.{name} == oldSelf.{name})")));
+        let is_kept = rules.iter().any(|rule| {
+            rule.starts_with(&kept) && rule.ends_with(&format!("self.{name} == oldSelf.{name})"))
+        });
         if is_kept || rules_of(inner).contains(&"self == oldSelf") {
             continue;
         }
@@ -102,7 +110,8 @@ fn walk(schema: &Value, path: &str, (about, is_required): (&str, bool), depth: u
 fn marks(group: &str, kind: &str) -> Vec<Field> {
     let label = |name: &str, values: Value| mark("labels", name, values);
     let note = |name: &str| mark("annotations", name, json!(["true", "false", "1", ""]));
-    let operation = || mark("annotations", "openmcp.cloud/operation", json!(["reconcile", "ignore", "", "x"]));
+    let operation =
+        || mark("annotations", "openmcp.cloud/operation", json!(["reconcile", "ignore", "", "x"]));
     match (KYMA.contains(&group), kind) {
         (true, "Cluster") => vec![
             label(tenant::PLAN, json!(["aws", "trial", "gold"])),
@@ -236,7 +245,11 @@ mod tests {
             kind.fields.iter().map(|field| field.path.as_str()).collect::<Vec<_>>()
         };
         for (kind, is_openmcp, paths) in [
-            ("KubeconfigRequest", false, ["spec.secretRef", "spec.secretRef.key", "spec.role.rules[0].verbs[0]"]),
+            (
+                "KubeconfigRequest",
+                false,
+                ["spec.secretRef", "spec.secretRef.key", "spec.role.rules[0].verbs[0]"],
+            ),
             ("Cluster", false, ["spec.oidcConfig", "spec.infrastructure.labels.key0", "spec.core.purpose"]),
             ("AccessRequest", true, ["spec.ttl", "spec.token.roleRefs[0].name", "spec.oidc.clientID"]),
         ] {

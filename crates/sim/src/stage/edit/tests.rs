@@ -76,8 +76,11 @@ fn check(world: &World, is_openmcp: bool, objects: &[(&str, &[&str])]) {
         };
         let (never, (tried, accepted)) = all.reduce(both).unwrap();
         let share = accepted * 100 / tried.max(1);
-        let known: BTreeSet<String> =
-            REFUSED.iter().filter(|(of, _)| of == name && !is_openmcp).map(|(_, path)| (*path).to_owned()).collect();
+        let known: BTreeSet<String> = REFUSED
+            .iter()
+            .filter(|(of, _)| of == name && !is_openmcp)
+            .map(|(_, path)| (*path).to_owned())
+            .collect();
         assert_eq!(never, known, "{name}: fields that were never changed");
         assert!(share >= 40, "{name}: {share} % of all changes were accepted");
     }

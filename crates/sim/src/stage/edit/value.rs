@@ -29,7 +29,8 @@ fn words_for(name: &str) -> &'static [&'static str] {
     }
 }
 
-const WORDS: &[&str] = &["team", "default", "t1", "k1", "a1-k1", "kubeconfig", "aws", "true", "cluster-admin"];
+const WORDS: &[&str] =
+    &["team", "default", "t1", "k1", "a1-k1", "kubeconfig", "aws", "true", "cluster-admin"];
 
 /// Networks, for texts that a rule says are one.
 const NETWORKS: [&str; 4] = ["10.0.0.0/8", "10.250.0.0/16", "10.64.0.0/13", "0.0.0.0/0"];
