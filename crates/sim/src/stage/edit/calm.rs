@@ -14,6 +14,9 @@ const LIFE_SECONDS: u64 = 7200;
 /// Why a KubeconfigRequest is not served until somebody changes it.
 const UNSERVED: [&str; 4] = ["NamespaceMissing", "SecretTaken", "NameTaken", "Forbidden"];
 
+/// What a request that is still served is told to change. Any other trouble is not people's to put right.
+const REMEDIES: [&str; 2] = ["set spec.role.createNamespace", "name another one in spec.secretRef"];
+
 /// Looks at the Clusters and KubeconfigRequests that people changed; whether there was anything to take back.
 pub(crate) fn look(world: &World) -> bool {
     let mut is_busy = give_up(world);
@@ -24,7 +27,9 @@ pub(crate) fn look(world: &World) -> bool {
     }
     for (key, request) in changed(world, "KubeconfigRequest") {
         let phase = request["status"]["phase"].as_str().unwrap_or_default();
-        let is_unserved = UNSERVED.contains(&reason(&request, "Ready"));
+        let told = text(&request, "Ready", "message");
+        let is_told = REMEDIES.iter().any(|remedy| told.contains(remedy));
+        let is_unserved = is_told || UNSERVED.contains(&reason(&request, "Ready"));
         if is_answered(&request) && (phase == "Denied" || is_unserved) {
             is_busy |= take_back(world, &key);
         }
@@ -72,6 +77,10 @@ fn is_answered(object: &Value) -> bool {
 
 /// Why a condition is as it is.
 fn reason<'a>(object: &'a Value, condition: &str) -> &'a str {
+    text(object, condition, "reason")
+}
+
+fn text<'a>(object: &'a Value, condition: &str, field: &str) -> &'a str {
     let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
-    all.find(|one| one["type"] == condition).and_then(|one| one["reason"].as_str()).unwrap_or_default()
+    all.find(|one| one["type"] == condition).and_then(|one| one[field].as_str()).unwrap_or_default()
 }
