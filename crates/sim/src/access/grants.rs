@@ -225,6 +225,9 @@ impl World {
         if status.tokens.iter().any(|token| matches!(token.state, TokenState::Asked | TokenState::Ending)) {
             return Some("a token is under way".to_owned());
         }
+        if status.secret_ref != request.spec.secret_ref {
+            return Some("its kubeconfig is not where it asks for it".to_owned());
+        }
         let Some((token, shoot)) = self.published(request) else {
             return Some("its kubeconfig cannot be read".to_owned());
         };
