@@ -8,6 +8,7 @@ mod isolation;
 mod occupied;
 mod promised;
 mod scene;
+mod tokens;
 mod trail;
 mod wording;
 mod wrong;
@@ -18,6 +19,7 @@ pub use estate::{Estate, Order, Plot, who};
 pub use fleet::{Features, Fleet, Owned, Stage, Stand, Wish};
 pub use isolation::{Isolation, IsolationViolation, OwnedShoot};
 pub use scene::{Asked, Grown, Scene};
+pub use tokens::Tokens;
 pub use trail::{Happened, Trail};
 pub use wrong::Wrong;
 
@@ -156,6 +158,8 @@ pub enum Violation {
     WroteOnLost(&'static str, i64),
     /// The epoch was raised though the ledger did not fit the fence.
     LedWhileHalted(String),
+    /// A request for access was given so many tokens, more than there was reason for.
+    TooManyTokens(String, u64),
     /// At rest: something was written, or it never comes to rest.
     Restless(String),
     /// Something about a Cluster or its Shoot.

@@ -62,6 +62,8 @@ pub enum Planted {
     GoneWithCluster,
     /// A cluster that does not answer is gone.
     SilentIsGone,
+    /// A field inside a field of a status stays when it is gone.
+    StatusFieldsStayBehind,
     /// A namespace may name any tenant.
     AnyTenantForAll,
     /// The annotation on a Cluster makes the Shoot that it names the Cluster's.
@@ -96,13 +98,14 @@ impl Planted {
         [Self::ShootWithoutVersion, Self::MissingShootMadeAgain, Self::ClusterLetGoUnseen];
 
     /// Those of the kubeconfig operator.
-    pub const OF_ACCESS: [Self; 6] = [
+    pub const OF_ACCESS: [Self; 7] = [
         Self::EndedIsRefused,
         Self::OneServerForAll,
         Self::OldTokenEndedFirst,
         Self::TokenWrittenDownLater,
         Self::GoneWithCluster,
         Self::SilentIsGone,
+        Self::StatusFieldsStayBehind,
     ];
 
     /// Those that only a hostile tenant makes use of.

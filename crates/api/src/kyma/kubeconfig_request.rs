@@ -96,7 +96,8 @@ pub struct KubeconfigSecretReference {
     pub name: String,
     /// The key that holds the kubeconfig; `kubeconfig` where it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[-._A-Za-z0-9]+$"))]
+    // Kubernetes refuses `.` and what begins with `..`.
+    #[schemars(length(min = 1, max = 253), regex(pattern = r"^\.?[-_A-Za-z0-9][-._A-Za-z0-9]*$"))]
     pub key: Option<String>,
 }
 

@@ -98,6 +98,9 @@ fn many(seeds: Seeds, format: Option<Format>) -> Result<ExitCode> {
         }
     };
     let sum = sweep(seeds, progress)?;
+    for (kind, (tried, accepted)) in &sum.coverage.edits {
+        output::note(&format!("{accepted} of {tried} changes of a {kind} were accepted"));
+    }
     let mut failures = Vec::new();
     if let Some((seed, run)) = sum.failed.first() {
         output::note(&format!("seed {seed} fails; making it small"));

@@ -60,6 +60,9 @@ pub(super) fn more(violation: &Violation, formatter: &mut fmt::Formatter<'_>) ->
         }
         V::Untold(what) => write!(formatter, "the history does not lead to what the ledger says: {what}"),
         V::Told(what) | V::Access(what) => formatter.write_str(what),
+        V::TooManyTokens(request, count) => {
+            write!(formatter, "request {request} was given {count} tokens, more than there was reason for")
+        }
         V::Restless(why) => write!(formatter, "there is no rest: {why}"),
         _ => right_account(violation, formatter),
     }

@@ -346,6 +346,9 @@ impl Inner {
             // The server has not seen the status that this is compared with.
             change.add(StatusChange::between(None, status));
         }
+        if self.planted.has(Planted::StatusFieldsStayBehind) {
+            change.keep_nested();
+        }
         match kubeconfig {
             Some(text @ Some(_)) => change.set("kubeconfig", text),
             Some(None) if scene.has_kubeconfig => change.set("kubeconfig", None),

@@ -183,9 +183,9 @@ macro_rules! in_transaction {
             let mut transaction =
                 Transaction::new(session, place, $doing, $now, &$ledger.meter, &$ledger.recent);
             #[cfg(feature = "planted")]
-            transaction.believe(planted::Seen {
+            transaction.believe(crate::ledger::planted::Seen {
                 uncounted: $ledger.has(crate::planted::Planted::RecentUncounted),
-                ..planted::Seen::default()
+                ..crate::ledger::planted::Seen::default()
             });
             let $transaction = &mut transaction;
             let outcome = async { $operation }.await;
@@ -350,9 +350,9 @@ impl Ledger {
         in_transaction!(write self, "release", now, |transaction| {
             transaction.under(epoch).await?;
             #[cfg(feature = "planted")]
-            transaction.believe(planted::Seen {
+            transaction.believe(crate::ledger::planted::Seen {
                 only_shoots: self.has(crate::planted::Planted::ReleaseLooksOnlyAtShoots),
-                ..planted::Seen::default()
+                ..crate::ledger::planted::Seen::default()
             });
             release::release(transaction, request, left, because).await
         })

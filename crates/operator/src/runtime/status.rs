@@ -35,6 +35,18 @@ impl StatusChange {
         self.0.extend(other.0);
     }
 
+    /// Removes no field inside a field: a fault that tests plant (`planted`).
+    pub(crate) fn keep_nested(&mut self) {
+        fn keep(value: &mut Value) {
+            if let Value::Object(fields) = value {
+                fields.retain(|_, value| !value.is_null());
+                fields.values_mut().for_each(keep);
+            }
+        }
+        self.0.values_mut().for_each(keep);
+        self.0.retain(|_, value| !value.as_object().is_some_and(Map::is_empty));
+    }
+
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -104,11 +104,16 @@ impl Inner {
 
     /// Compares the fence and the ledger with what this term knows of them.
     pub(super) async fn look_at_fence(&self, term: Term) -> Result<Outcome, Trouble> {
-        let known = self.fenced.lock().await.as_ref().map(|fenced| fenced.record.clone());
-        let Some(known) = known.filter(|known| known.epoch == term.epoch) else { return Ok(Outcome::Done) };
-        self.still_ours(&known).await?;
-        self.ledger.check_past().await?;
+        self.hold_fence(term).await?;
         Ok(Outcome::After(FENCE_CHECK))
+    }
+
+    /// Reads the fence, and ends the term if it is not this term's any more, or if the ledger went back.
+    pub(super) async fn hold_fence(&self, term: Term) -> Result<(), Trouble> {
+        let known = self.fenced.lock().await.as_ref().map(|fenced| fenced.record.clone());
+        let known = known.filter(|known| known.epoch == term.epoch).ok_or(TermError::Over)?;
+        self.still_ours(&known).await?;
+        Ok(self.ledger.check_past().await?)
     }
 
     /// The version of the fence, where it is still this term's. Else the term is over; the next one begins, or halts, by what it finds.

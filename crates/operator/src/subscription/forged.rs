@@ -168,6 +168,8 @@ impl Inner {
                 (status, ELSEWHERE)
             }
             _ => {
+                // Another installation may have given it the account, and this one has not noticed yet that it is over.
+                self.hold_fence(term).await?;
                 let conditions = before.conditions;
                 (SubscriptionRequestStatus { conditions, ..SubscriptionRequestStatus::default() }, NEVER)
             }

@@ -1,10 +1,11 @@
 //! What a call of the kubeconfig operator is.
 
+use crate::stage::call::Side;
 use allotment_api::names::finalizer;
 use http::Method;
 use serde_json::Value;
 
-pub(crate) fn reading(plural: &str, name: &str, query: &str) -> &'static str {
+pub(crate) fn reading(side: Side, plural: &str, name: &str, query: &str) -> &'static str {
     let watch = query.contains("watch=");
     match (plural, name.is_empty()) {
         ("leases", _) => "read kubeconfig lease",
@@ -18,13 +19,20 @@ pub(crate) fn reading(plural: &str, name: &str, query: &str) -> &'static str {
         ("shoots", false) => "read target",
         ("accesslocks", _) if watch => "watch access locks",
         ("accesslocks", _) => "list access locks",
+        ("secrets", _) if side == Side::ControlPlane => "read published",
         ("secrets", _) => "look for tokens",
         _ if watch => "watch other things",
         _ => "look for parts",
     }
 }
 
-pub(crate) fn writing(method: &Method, plural: &str, sub: Option<&str>, body: &Value) -> &'static str {
+pub(crate) fn writing(
+    side: Side,
+    method: &Method,
+    plural: &str,
+    sub: Option<&str>,
+    body: &Value,
+) -> &'static str {
     let deletes = *method == Method::DELETE;
     match plural {
         "leases" => "kubeconfig lease",
@@ -38,6 +46,8 @@ pub(crate) fn writing(method: &Method, plural: &str, sub: Option<&str>, body: &V
         "shoots" => WAY,
         "serviceaccounts" if sub == Some("token") => "token",
         "namespaces" => "make namespace",
+        "secrets" if side == Side::ControlPlane && deletes => "take published back",
+        "secrets" if side == Side::ControlPlane => "publish to secret",
         "secrets" if deletes => "end token",
         "secrets" => "bind token",
         _ if deletes => "take part away",

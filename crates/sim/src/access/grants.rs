@@ -11,13 +11,18 @@ use allotment_api::{
     names::{annotation, label},
 };
 use allotment_core::check::Violation;
-use base64::{Engine as _, prelude::BASE64_STANDARD};
+use base64::{
+    Engine as _,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
 use http::Method;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 const REQUESTS: &str = "/apis/operator.kyma-project.io/v1alpha1/namespaces/default/kubeconfigrequests";
+
+const SECRETS: &str = "/api/v1/namespaces/default/secrets";
 
 /// The kinds that a grant is made of, by their paths.
 const PARTS: [&str; 6] = [
@@ -52,6 +57,8 @@ pub(crate) struct Issued {
     given: BTreeMap<String, BTreeSet<Given>>,
     /// Until when a Shoot believes a token that is good no more, in milliseconds.
     believed: BTreeMap<String, u64>,
+    /// Secrets that requests were ever to publish to, by name.
+    pub(crate) named: BTreeSet<String>,
     /// How often one of these was tried.
     trials: u64,
     /// How often something was written, wherever.
@@ -70,9 +77,13 @@ impl World {
         };
         let uid = request.uid().unwrap_or_default();
         let status = request.status.clone().unwrap_or_default();
+        let named = request.spec.secret_ref.iter().chain(&status.secret_ref);
+        self.state().issued.named.extend(named.map(|reference| reference.name.clone()));
         let secret = status.tokens.iter().find(|token| token.state == TokenState::Published);
         if let Some(((token, shoot), secret)) = self.published(&request).zip(secret) {
-            let given = Given { token, shoot, secret: secret.secret.clone() };
+            // What is in a Secret may be newer than the status.
+            let secret = bound_to(&token).unwrap_or_else(|| secret.secret.clone());
+            let given = Given { token, shoot, secret };
             self.state().issued.given.entry(uid.clone()).or_default().insert(given);
         }
         let name = request.name_any();
@@ -214,6 +225,9 @@ impl World {
         if status.tokens.iter().any(|token| matches!(token.state, TokenState::Asked | TokenState::Ending)) {
             return Some("a token is under way".to_owned());
         }
+        if status.secret_ref != request.spec.secret_ref {
+            return Some("its kubeconfig is not where it asks for it".to_owned());
+        }
         let Some((token, shoot)) = self.published(request) else {
             return Some("its kubeconfig cannot be read".to_owned());
         };
@@ -222,7 +236,7 @@ impl World {
 
     /// The token that is published, and the UID of the Shoot that it leads into.
     fn published(&self, request: &KubeconfigRequest) -> Option<(String, String)> {
-        let text = BASE64_STANDARD.decode(request.status.as_ref()?.kubeconfig.as_ref()?).ok()?;
+        let text = BASE64_STANDARD.decode(self.published_text(request)?).ok()?;
         let kubeconfig: Value = serde_json::from_slice(&text).ok()?;
         let token = kubeconfig.pointer("/users/0/user/token")?.as_str()?.to_owned();
         let server = kubeconfig.pointer("/clusters/0/cluster/server")?.as_str()?;
@@ -233,6 +247,18 @@ impl World {
         let known = known.map(|given| given.shoot.clone());
         let uid = known.or_else(|| state.eyes.fleet.shoots.get(shoot).map(|stand| stand.uid.clone()))?;
         Some((token, uid))
+    }
+
+    /// The kubeconfig, in the Secret that the status names, or in the status itself.
+    fn published_text(&self, request: &KubeconfigRequest) -> Option<String> {
+        let status = request.status.as_ref()?;
+        let Some(reference) = &status.secret_ref else { return status.kubeconfig.clone() };
+        let path = format!("{SECRETS}/{}", reference.name);
+        let (_, secret) = self.ask(Side::ControlPlane, Method::GET, &path, None);
+        let owner = secret.pointer("/metadata/ownerReferences/0/uid")?.as_str()?;
+        let key = reference.key.as_deref().unwrap_or("kubeconfig");
+        let text = secret["data"][key].as_str().filter(|_| request.uid().as_deref() == Some(owner))?;
+        Some(text.to_owned())
     }
 
     /// The tokens of a request that somebody could use.
@@ -282,6 +308,13 @@ impl World {
         eyes.fleet.shoots.values().any(|stand| stand.uid == uid)
             || eyes.isolation.shoots.values().any(|shoot| shoot.uid == uid)
     }
+}
+
+/// The Secret that a token is bound to, as the token says.
+fn bound_to(token: &str) -> Option<String> {
+    let claims = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    claims["kubernetes.io"]["secret"]["name"].as_str().map(str::to_owned)
 }
 
 fn phase(request: &KubeconfigRequest) -> Option<KubeconfigPhase> {

@@ -2,7 +2,7 @@
 
 use crate::stage::coverage::{ANY, Operation, Sort, operation};
 
-pub(crate) const OPERATIONS: [Operation; 27] = [
+pub(crate) const OPERATIONS: [Operation; 30] = [
     operation("hold access", Sort::Write, ANY),
     operation("access status", Sort::Write, &["Pending", "Issued", "Revoked"]),
     operation("make namespace", Sort::Write, ANY),
@@ -11,6 +11,8 @@ pub(crate) const OPERATIONS: [Operation; 27] = [
     operation("token", Sort::Write, ANY),
     operation("end token", Sort::Write, ANY),
     operation("take part away", Sort::Write, ANY),
+    operation("publish to secret", Sort::Write, ANY),
+    operation("take published back", Sort::Write, ANY),
     operation("unmark access", Sort::Write, ANY),
     operation("let access go", Sort::Write, ANY),
     operation("kubeconfig event", Sort::Write, ANY),
@@ -19,6 +21,7 @@ pub(crate) const OPERATIONS: [Operation; 27] = [
     operation("read target", Sort::Read, ANY),
     operation("try token", Sort::Read, ANY),
     operation("read access", Sort::Read, ANY),
+    operation("read published", Sort::Read, ANY),
     operation("look for tokens", Sort::Read, ANY),
     operation("look for parts", Sort::Read, ANY),
     operation("read kubeconfig lease", Sort::Read, ANY),

@@ -52,7 +52,9 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
         |name: &str| cluster.annotations().get(name).is_some_and(|value| value.as_str() != "false");
     let provisioned = status.conditions.iter().find(|condition| condition.type_ == "ClusterProvisioned");
     let infrastructure = cluster.spec.infrastructure.as_ref()?;
-    let mut asks = Features { disk: format!("{disk}Gi"), ..Features::default() };
+    // What the Cluster says goes before the configuration.
+    let own_disk = infrastructure.volume.as_ref().and_then(|volume| volume.size.clone());
+    let mut asks = Features { disk: own_disk.unwrap_or_else(|| format!("{disk}Gi")), ..Features::default() };
     let first =
         (infrastructure.machine_type.clone(), infrastructure.auto_scaler_min, infrastructure.auto_scaler_max);
     let is_valid = first.0 != UNKNOWN_MACHINE;
@@ -61,7 +63,8 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
         let nodes = (pool.machine_type.clone(), pool.auto_scaler_min, pool.auto_scaler_max);
         asks.pools.insert(pool.name.clone(), nodes);
     }
-    asks.clients = cluster.spec.oidc_config.iter().filter_map(|config| config.client_id.clone()).collect();
+    let issuers = cluster.spec.oidc_config.iter().chain(&cluster.spec.additional_oidc_configs);
+    asks.clients = issuers.filter_map(|config| config.client_id.clone()).collect();
     asks.administrators = cluster.spec.administrators.iter().cloned().collect();
     Some(Wish {
         uid: cluster.uid().unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use super::{
     deed::{Change, Deed, Mark, Trouble},
-    fleet::UNKNOWN_MACHINE,
+    fleet::{UNKNOWN_MACHINE, wish_of},
     staff,
 };
 use crate::{
@@ -193,8 +193,14 @@ fn configure(world: &World, disk: u64) {
     state.clusters = policy;
     state.configured += 1;
     state.disk = disk;
-    for wish in state.eyes.fleet.clusters.values_mut() {
-        wish.asks.disk = format!("{disk}Gi");
+    let clusters: Vec<String> = state.eyes.fleet.clusters.keys().cloned().collect();
+    drop(state);
+    for cluster in clusters {
+        let (_, object) = world.ask(Side::ControlPlane, Method::GET, &path(&cluster), None);
+        let asks = wish_of(&object, disk).map(|wish| wish.asks);
+        if let Some((wish, asks)) = world.state().eyes.fleet.clusters.get_mut(&cluster).zip(asks) {
+            wish.asks = asks;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     Place, Realm,
     deed::Patch,
+    edited,
     people::{
         GARDEN_KEY, OPERATION, UNKNOWN_VERSION, change, delete, fell, offer_config, offer_landscape,
         patch_config, shoot_path, write,
@@ -36,6 +37,7 @@ pub(super) fn look(world: &World) -> bool {
         is_busy |= clusters(world, realm, &on, platform);
         is_busy |= accesses(world, realm, &on);
     }
+    is_busy |= edited::look(world);
     is_busy |= shoots(world, realm);
     realm.sight().looked = Some((writes, world.millis())).filter(|_| !is_busy);
     is_busy
@@ -61,7 +63,8 @@ fn obeyed(world: &World, realm: &Realm, on: &Place) -> bool {
     let mut is_busy = false;
     for plural in ["landscapes", "providerconfigs", "clusters", "accessrequests", "clusterrequests"] {
         for (name, object) in copies(realm, on, plural) {
-            if annotation(&object, OPERATION) == Some("ignore") {
+            // Nothing comes of a word that nobody knows.
+            if annotation(&object, OPERATION).is_some_and(|word| word != "reconcile") {
                 let without = json!({ "metadata": { "annotations": { OPERATION: null } } });
                 change(world, on, plural, &name, &without);
                 is_busy = true;
@@ -104,7 +107,9 @@ fn configured(world: &World, realm: &Realm, on: &Place) -> bool {
                     is_busy = true;
                 }
             }
-            Some(config) if text(&config, "/spec/project") == wiring(name).2 => (),
+            Some(config)
+                if text(&config, "/spec/project") == wiring(name).2
+                    && text(&config, "/spec/landscapeRef/name") == wiring(name).1 => {}
             None if is_leaving => (),
             _ => {
                 offer_config(world, on, name);

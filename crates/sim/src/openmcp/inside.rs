@@ -179,11 +179,31 @@ pub(super) fn grant_fault(world: &World, platform: usize, request: &Value) -> Op
 
 /// Which of the probes a request asks for.
 fn asked(request: &Value) -> [bool; 3] {
-    if request.pointer("/spec/token/roleRefs/0").is_some() {
+    let list = |pointer: &str| request.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+    let is_admin =
+        |role: &Value| text(role, "/kind") == "ClusterRole" && text(role, "/name") == "cluster-admin";
+    if list("/spec/token/roleRefs").any(is_admin) {
         return [true; 3];
     }
-    let is_of_spaces = text(request, "/spec/token/permissions/0/rules/0/resources/0") == "namespaces";
-    [is_of_spaces, !is_of_spaces, false]
+    let may = |resource: &str, namespace: Option<&str>| {
+        list("/spec/token/permissions").any(|permission| {
+            let place = permission["namespace"].as_str().filter(|place| !place.is_empty());
+            let rules = permission["rules"].as_array().into_iter().flatten();
+            (place.is_none() || place == namespace) && rules.into_iter().any(|rule| lets_list(rule, resource))
+        })
+    };
+    [may("namespaces", None), may("configmaps", Some("team")), may("secrets", None)]
+}
+
+/// Whether a rule lets somebody list a resource of the core group.
+fn lets_list(rule: &Value, resource: &str) -> bool {
+    let names = |field: &str, wanted: &str| {
+        rule[field].as_array().is_some_and(|all| all.iter().any(|one| one == wanted || one == "*"))
+    };
+    names("apiGroups", "")
+        && names("resources", resource)
+        && names("verbs", "list")
+        && rule["resourceNames"].as_array().is_none_or(Vec::is_empty)
 }
 
 /// The UID of the Shoot that a Secret is for, if it is still there and has this address.

@@ -8,6 +8,7 @@
 //! | `garden` | the gardenlet, and the API servers of Shoots |
 //! | `staff`, `run` | a process, as the product puts it together; processes and people on one stage |
 //! | `deed`, `people`, `calm` | what people do, how, and how they put it right in the end |
+//! | `edited` | what people changed field by field, and take back |
 //! | `swarm`, `scenario` | what a seed draws, and what is played with a crash at every write |
 //! | `call`, `operations` | what the calls of a process are |
 //! | `sees`, `read`, `inside`, `rest` | what the oracles see: on platforms and in gardens, inside Shoots, and at rest |
@@ -15,6 +16,7 @@
 pub(crate) mod call;
 mod calm;
 mod deed;
+mod edited;
 mod garden;
 mod inside;
 pub(crate) mod operations;
@@ -30,8 +32,10 @@ mod staff;
 pub(crate) mod swarm;
 
 pub use deed::{Access, Alter, Config, Deed, Garden, Land, Patch, Sign};
-pub(crate) use people::act;
+pub(crate) use edited::announce;
+pub(crate) use people::{act, write};
 pub use providers::Providers;
+pub(crate) use read::CLUSTER_CONFIG;
 pub(crate) use realm::{Place, Realm, set_up};
 pub(crate) use run::perform;
 pub(crate) use sees::{has_shoot, wrote};

@@ -436,7 +436,7 @@ fn tear(world: &World, on: &Place, plural: &str, name: &str) {
     change(world, on, plural, name, &json!({ "metadata": { "finalizers": null } }));
 }
 
-pub(super) fn write(world: &World, place: &Place, method: Method, path: &str, body: Option<&Value>) -> u16 {
+pub(crate) fn write(world: &World, place: &Place, method: Method, path: &str, body: Option<&Value>) -> u16 {
     let (code, answer) = place.ask(world, method.clone(), path, body);
     world.tell(|| format!("somebody {method} {path} in {place} {code}"));
     if code >= 400 {

@@ -1,6 +1,6 @@
 //! What the oracles make of objects: read in a way of its own, not with the operators' code.
 
-use super::{Realm, garden::ShootName, providers::wiring};
+use super::{Realm, garden::ShootName, providers::wiring, sees::Sight};
 use allotment_core::{
     check::{Order, Plot},
     openmcp::instance::Instance,
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(super) const OWN: &str = "gardener.clusters.openmcp.cloud";
 
 /// The ClusterConfig that Clusters name.
-pub(super) const CLUSTER_CONFIG: &str = "x1";
+pub(crate) const CLUSTER_CONFIG: &str = "x1";
 
 /// The path of the object that a call is about.
 pub(super) fn object_path(path: &str, plural: &str, name: &str) -> String {
@@ -69,8 +69,8 @@ pub(super) fn owner_of(profile: &str) -> Option<(Instance, &str)> {
         .then(|| (Instance { environment: environment.to_owned(), provider: provider.to_owned() }, config))
 }
 
-/// A Cluster. `nodes` says what its ProviderConfig and its ClusterConfig ask for.
-pub(super) fn order_of(realm: &Realm, platform: usize, cluster: &Value, nodes: Option<i64>) -> Order {
+/// A Cluster, and what its ProviderConfig and its ClusterConfig ask for.
+pub(super) fn order_of(realm: &Realm, platform: usize, cluster: &Value, sight: &Sight) -> Order {
     let owner = owner_of(text(cluster, "/spec/profile")).map(|(owner, _)| owner);
     let version = text(cluster, "/spec/kubernetes/version");
     let minor = match version {
@@ -95,9 +95,13 @@ pub(super) fn order_of(realm: &Realm, platform: usize, cluster: &Value, nodes: O
             .map(str::to_owned),
         told: format!("{} {labels:?} {info:?}", cluster["status"]),
         minor: minor.unwrap_or_default(),
-        nodes,
+        nodes: sight.nodes_of(platform, cluster),
         // The ClusterConfig says more than any ProviderConfig does.
-        bounds: if cluster.pointer("/spec/clusterConfigs/0").is_some() { (5, 9) } else { (1, 4) },
+        bounds: match cluster.pointer("/spec/clusterConfigs/0") {
+            _ if sight.is_reshaped => (0, i64::MAX),
+            Some(_) => (5, 9),
+            None => (1, 4),
+        },
     }
 }
 

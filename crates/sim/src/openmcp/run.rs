@@ -2,6 +2,7 @@
 
 use super::{calm, garden, people, rest, staff};
 use crate::stage::{
+    edit,
     process::{Actor, Crew, Process},
     script::{Action, Script},
     world::World,
@@ -57,6 +58,7 @@ async fn play(world: &Arc<World>, script: &Script, cast: &Cast) {
         world.tell(|| format!("people: {action:?}"));
         match action {
             Action::Openmcp(deed) => people::act(world, deed),
+            Action::Edit(change) => edit::act(world, change),
             Action::Pause { replica, time } if *replica < count => {
                 world.state().pauses.push((*replica, *time));
             }

@@ -14,7 +14,7 @@ use crate::{
     hostile::HOSTILE,
     stage::{
         call::Call,
-        world::{NAMESPACE, World},
+        world::{By, NAMESPACE, World},
     },
 };
 use allotment_core::{
@@ -45,6 +45,8 @@ pub(crate) struct Sight {
     pub(super) owners: BTreeMap<(usize, String), BTreeSet<Instance>>,
     /// After how many writes people found nothing to do, and when.
     pub(super) looked: Option<(u64, u64)>,
+    /// Whether somebody changed, field by field, what Shoots are made of: what they are like until that is taken back is not known here.
+    pub(super) is_reshaped: bool,
     /// When people last did something about something.
     pub(super) done: BTreeMap<String, u64>,
 }
@@ -68,11 +70,14 @@ impl Sight {
     }
 
     /// The most nodes that a Cluster asks for; none: something that it names is not there.
-    fn nodes_of(&self, platform: usize, cluster: &Value) -> Option<i64> {
+    pub(super) fn nodes_of(&self, platform: usize, cluster: &Value) -> Option<i64> {
         let place = Place::Platform(platform);
         let names = cluster.pointer("/spec/clusterConfigs").and_then(Value::as_array);
         if names.is_some_and(|names| !names.is_empty()) {
-            let config = self.get(&place, "clusterconfigs", CLUSTER_CONFIG)?;
+            let is_known = |name: &Value| text(name, "/name") == CLUSTER_CONFIG;
+            let config = self
+                .get(&place, "clusterconfigs", CLUSTER_CONFIG)
+                .filter(|_| names.is_some_and(|names| names.iter().all(is_known)))?;
             return Some(number(config, "/spec/patches/0/value"));
         }
         let (_, config) = owner_of(text(cluster, "/spec/profile"))?;
@@ -86,7 +91,7 @@ impl Sight {
         let clusters: Vec<(String, Value)> =
             self.all(&place, "clusters").map(|(name, it)| (order_name(platform, name), it.clone())).collect();
         for (name, cluster) in clusters {
-            let order = order_of(realm, platform, &cluster, self.nodes_of(platform, &cluster));
+            let order = order_of(realm, platform, &cluster, self);
             self.estate.orders.insert(name, order);
         }
     }
@@ -120,6 +125,7 @@ fn see(world: &World, call: &Call, place: &Place, by: Option<&Instance>) {
     let path = object_path(&call.path, &call.plural, &call.name);
     let (code, object) = place.ask(world, Method::GET, &path, None);
     let after = (code == 200).then_some(object);
+    world.see_cause(call, if by.is_some() { By::Operator } else { By::Other }, after.as_ref());
     if matches!(place, Place::Platform(_)) && path.contains(&format!("/namespaces/{HOSTILE}/")) {
         return world.found(of_hostile(&path, by, after.as_ref()));
     }
@@ -209,7 +215,7 @@ impl Change<'_> {
     fn cluster(&self, platform: usize, name: &str) -> Vec<Astray> {
         let (realm, order_name) = (self.realm, order_name(platform, name));
         let mut sight = realm.sight();
-        let order = self.after.map(|after| order_of(realm, platform, after, sight.nodes_of(platform, after)));
+        let order = self.after.map(|after| order_of(realm, platform, after, &sight));
         let known = sight.estate.orders.get(&order_name).cloned();
         let before = known.filter(|known| order.as_ref().is_none_or(|order| order.uid == known.uid));
         let found = match self.by {

@@ -73,8 +73,8 @@ impl Call {
             (Role::Subscription, _) => subscription::writing(&plural, status, &body),
             (Role::Cluster, &Method::GET) => cluster::reading(&plural, &name, query),
             (Role::Cluster, _) => cluster::writing(method, &plural, rest.get(2).copied(), &body),
-            (Role::Kubeconfig, &Method::GET) => access::reading(&plural, &name, query),
-            (Role::Kubeconfig, _) => access::writing(method, &plural, rest.get(2).copied(), &body),
+            (Role::Kubeconfig, &Method::GET) => access::reading(side, &plural, &name, query),
+            (Role::Kubeconfig, _) => access::writing(side, method, &plural, rest.get(2).copied(), &body),
             (Role::Openmcp, &Method::GET) => openmcp::reading(side, &plural, &name, query),
             (Role::Openmcp, _) => openmcp::writing(side, method, &plural, rest.get(2).copied(), &body),
         };

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     cells: BTreeMap<(&'static str, &'static str, &'static str), u64>,
+    /// How often people were to change an object of each kind, and how often the server took it.
+    pub edits: BTreeMap<String, (u64, u64)>,
 }
 
 /// A cell of the table.
@@ -35,6 +37,10 @@ impl Coverage {
     pub fn merge(&mut self, other: &Self) {
         for (cell, count) in &other.cells {
             *self.cells.entry(*cell).or_default() += count;
+        }
+        for (kind, (tried, accepted)) in &other.edits {
+            let sum = self.edits.entry(kind.clone()).or_default();
+            *sum = (sum.0 + tried, sum.1 + accepted);
         }
     }
 

@@ -8,8 +8,10 @@
 //! | `world`, `setting` | servers and ledger, and what is there before anybody begins |
 //! | `field` | what gardens have that is not an object |
 //! | `wire`, `call` | what stands between an operator and the world, and what its calls are |
+//! | `edit` | people who change every field that a schema has |
 //! | `eyes` | what the oracles of `allotment_core::check` see |
 //! | `past` | a past that comes back: lost commits, a second installation, restored servers |
+//! | `tokens` | whom tokens are given to, and why |
 //! | `process` | what operators run in: it ends, stands still, and starts again |
 //! | `run` | one run: faults, then calm, then a resync that must write nothing |
 //! | `coverage` | what was tried |
@@ -18,6 +20,7 @@
 pub(crate) mod call;
 pub(crate) mod coverage;
 pub(crate) mod dice;
+pub(crate) mod edit;
 mod enumerate;
 mod eyes;
 pub(crate) mod field;
@@ -30,16 +33,15 @@ pub(crate) mod script;
 mod setting;
 mod shrink;
 mod sweep;
+mod tokens;
 pub(crate) mod wire;
 pub(crate) mod world;
 
 pub use coverage::{Cell, Coverage};
+pub use edit::{Edit, To};
 pub use enumerate::{Enumerated, enumerate};
 pub use past::{Deed as PastDeed, FenceEdit, Restored};
 pub use play::Play;
-pub fn has_past(seed: u64, kind: &str) -> bool {
-    let (script, _) = Play::Subscription.drawn(seed);
-    script.actions.iter().any(|(_, a)| matches!(a, Action::Past(_)) && format!("{a:?}").contains(kind))
 pub use run::{Run, run_planted, run_script, run_seed};
 pub use script::{Action, Harm, Options, Script, ScriptError, Spot, Want};
 pub use shrink::{Shrunk, shrink};

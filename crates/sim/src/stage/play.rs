@@ -1,6 +1,6 @@
 //! What is simulated.
 
-use super::{coverage::Operation, rates::Rates, script::Script};
+use super::{coverage::Operation, edit, rates::Rates, script::Script};
 use crate::{access, cluster, hostile, openmcp, subscription};
 
 /// What is simulated.
@@ -22,6 +22,12 @@ pub enum Play {
 impl Play {
     /// Everything that a seed draws.
     pub(crate) fn drawn(self, seed: u64) -> (Script, Rates) {
+        let (mut script, rates) = self.drawn_without_edits(seed);
+        edit::add(seed, &mut script);
+        (script, rates)
+    }
+
+    fn drawn_without_edits(self, seed: u64) -> (Script, Rates) {
         match self {
             Self::Subscription => subscription::swarm::drawn(seed),
             Self::Cluster => cluster::swarm::drawn(seed),

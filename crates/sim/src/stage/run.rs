@@ -97,6 +97,7 @@ fn run(script: &Script, faults: Faults, read: bool, planted: Option<Planted>) ->
         perform(&world, script).await;
         let millis = world.millis();
         let mut state = world.state();
+        state.coverage.edits = std::mem::take(&mut state.edits.counts);
         let happened: BTreeMap<Spot, Harm> = std::mem::take(&mut state.happened);
         Ok(Run {
             hash: state.trace.0,

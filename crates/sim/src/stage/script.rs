@@ -1,5 +1,6 @@
 //! What happens in a run, as lines that people can read, change and run again.
 
+use super::edit::Edit;
 use crate::{
     cluster::Deed,
     hostile,
@@ -201,6 +202,8 @@ pub enum Action {
         /// Which operator.
         replica: usize,
     },
+    /// Somebody changes a field.
+    Edit(Edit),
     /// The past comes back.
     #[serde(untagged)]
     Past(past::Deed),

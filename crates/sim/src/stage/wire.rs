@@ -166,6 +166,9 @@ impl Wire {
         if call.operation == "read identity" && answer.is_ok() {
             past::has_read(&world, replica);
         }
+        if answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
+            world.see_token(&server, &call);
+        }
         world.tell(|| {
             let outcome = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
             format!(

@@ -4,6 +4,7 @@ use super::{
     call::{Call, Side},
     coverage::{self, Coverage},
     dice::{Dice, TraceHash, dice_for},
+    edit::Edits,
     eyes::Eyes,
     past::{PERSON, Past, WRITERS},
     rates::{Kind, Rates},
@@ -23,7 +24,7 @@ use allotment_apiserver::{
     service::Clock,
 };
 use allotment_core::{
-    check::{Scene, Violation, entry_change},
+    check::{Scene, Tokens, Violation, entry_change},
     pool::{AccountName, Limit, PoolKey, Tenant},
 };
 use allotment_garden::embedded::{EmbeddedError, EmbeddedGarden};
@@ -145,6 +146,10 @@ pub(crate) struct State {
     pub(crate) configured: u64,
     /// Every token that was ever published.
     pub(crate) issued: Issued,
+    /// Tokens, and what was reason to give them.
+    pub(crate) tokens: Tokens,
+    /// What people have changed.
+    pub(crate) edits: Edits,
     /// The size of disks that it says.
     pub(crate) disk: u64,
     pub(crate) past: Past,
@@ -210,6 +215,8 @@ impl World {
             disk: staff::DISK,
             issued: Issued::default(),
             past: Past::default(),
+            tokens: Tokens::default(),
+            edits: Edits::default(),
             faults,
             counts: BTreeMap::new(),
         };
@@ -304,6 +311,7 @@ impl World {
         };
         if let Some(harm) = harm {
             state.happened.insert(spot, harm);
+            state.tokens.disturbed();
         }
         (harm, latency)
     }
@@ -315,7 +323,10 @@ impl World {
 
     /// The process of an operator ends here.
     pub(crate) fn crash(&self, replica: usize) {
-        self.state().crashed[replica] = true;
+        let mut state = self.state();
+        state.crashed[replica] = true;
+        state.tokens.disturbed();
+        drop(state);
         self.tell(|| format!("operator {replica} crashes"));
     }
 
@@ -329,6 +340,7 @@ impl World {
         self.state().issued.writes += 1;
         let (code, object) = self.ask(call.side, Method::GET, &path, None);
         let object = (code == 200).then_some(&object);
+        self.see_cause(call, by, object);
         let is_hostile = self.options.hostile > 0 && self.is_of_hostile(call, object);
         if self.options.hostile > 0 {
             let found = self.see_isolation(call, by, object);

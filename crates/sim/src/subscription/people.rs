@@ -5,7 +5,7 @@ use crate::{
     stage::{
         call::{Call, Side},
         dice::dice_for,
-        past,
+        edit, past,
         rates::account_names,
         script::{Action, Want},
         world::{By, GARDEN, NAMESPACE, World, path_of},
@@ -83,6 +83,7 @@ impl People {
             Action::Pause { replica, time } => world.state().pauses.push((*replica, *time)),
             Action::Kill { replica } => world.crash(*replica),
             Action::Past(deed) => past::act(world, *deed),
+            Action::Edit(change) => edit::act(world, change),
             Action::Cluster(deed) => cluster::people::act(world, deed),
             Action::Hostile(deed) => hostile::people::act(world, deed),
             Action::Openmcp(deed) => openmcp::act(world, deed),
@@ -133,6 +134,7 @@ impl People {
         self.clean(world, scene);
         if world.state().calm {
             self.busy |= cluster::people::look(world);
+            self.busy |= edit::look(world);
             hostile::people::look(world);
         }
         self.busy |= world.grounds.is_busy();
