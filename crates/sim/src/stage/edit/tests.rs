@@ -22,13 +22,15 @@ const TIMES: u64 = 6;
 
 /// Fields that no value goes into, by kind: a Cluster that Gardener makes is not one that somebody brings, and objects with a field that
 /// cannot be changed are changed field by field.
-const REFUSED: [(&str, &str); 6] = [
+const REFUSED: [(&str, &str); 8] = [
     ("Cluster", "spec.byoc"),
     ("Cluster", "spec.byoc.kubeconfigSecretRef"),
     ("Cluster", "spec.byoc.kubeconfigSecretRef.key"),
     ("Cluster", "spec.byoc.kubeconfigSecretRef.name"),
     ("Cluster", "spec.core"),
     ("Cluster", "spec.infrastructure"),
+    ("KubeconfigRequest", "spec.role.rules[0].nonResourceURLs"),
+    ("KubeconfigRequest", "spec.role.rules[0].nonResourceURLs[0]"),
 ];
 
 /// A world in which nobody works.
@@ -97,11 +99,13 @@ async fn every_field_can_be_changed() {
     let made = actions(
         "at 1 create cluster=k1 rich=true tenant=t1
          at 2 access access=a1-k1 cluster=k1 what=ask
-         at 3 ask request=r1 tenant=t1 want=own",
+         at 3 access access=a2-k1 cluster=k1 what=ask
+         at 4 access access=a2-k1 cluster=k1 what=narrow
+         at 5 ask request=r1 tenant=t1 want=own",
     );
     let world = world(Play::Access, &made).await;
     let objects: [(&str, &[&str]); 3] =
-        [("Cluster", &["k1"]), ("KubeconfigRequest", &["a1-k1"]), ("SubscriptionRequest", &["r1"])];
+        [("Cluster", &["k1"]), ("KubeconfigRequest", &["a1-k1", "a2-k1"]), ("SubscriptionRequest", &["r1"])];
     check(&world, false, &objects);
 }
 
