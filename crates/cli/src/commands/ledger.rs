@@ -16,6 +16,7 @@ use allotment_operator::{
     process::{self, StartError},
     runtime::{clock::Clock, lease},
     subscription::{LEASE_NAME, Operator, Parts, Trouble},
+    survey::Survey,
 };
 use anyhow::{Context, Result};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -29,12 +30,16 @@ pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
         match command {
             LedgerCommand::Verify { place, output } => verify(&place, output).await,
             LedgerCommand::Rebuild { place, yes, force, operator_namespace, output } => {
+                // Before anything is opened to write: that makes a ledger where there is none.
+                if !yes {
+                    return Ok(unconfirmed());
+                }
                 let opened = match open(&place, Access::Write).await {
                     Ok(opened) => opened,
                     Err(code) => return Ok(code),
                 };
                 let namespace = operator_namespace.unwrap_or_else(process::own_namespace);
-                if let Some(code) = refused(&opened, yes, force, &namespace).await? {
+                if let Some(code) = refused(&opened, force, &namespace).await? {
                     return Ok(code);
                 }
                 rebuild(opened, output).await
@@ -68,22 +73,31 @@ async fn verify(place: &Place, format: Option<Format>) -> Result<ExitCode> {
 async fn differences(opened: &Opened) -> Result<(Vec<Complaint>, Vec<Grown>)> {
     let survey = opened.survey().await?;
     let compared = compare(&survey.sides());
-    let mut disagreements = compared.disagreements;
     let operator = operator(opened).context("the configuration has no rules")?;
-    match operator.verify_ledger_identity(survey.traces()).await {
-        Ok(()) => (),
-        Err(Trouble::Term(error)) => disagreements.insert(
-            0,
-            Complaint {
-                code: Ailment::Identity,
-                account: None,
-                message: error.to_string(),
-                remedy: "until then nothing is handed out".to_owned(),
-            },
-        ),
-        Err(trouble) => return Err(trouble.into()),
-    }
+    let identity = identity(&operator, &survey).await?;
+    let disagreements = identity.into_iter().chain(compared.disagreements).collect();
     Ok((disagreements, compared.foreign))
+}
+
+/// Why nothing is handed out from the ledger, if nothing is; none too where the ledger cannot be compared with the garden.
+pub(super) async fn halted(opened: &Opened, survey: &Survey) -> Result<Option<Complaint>> {
+    match operator(opened) {
+        Some(operator) => identity(&operator, survey).await,
+        None => Ok(None),
+    }
+}
+
+async fn identity(operator: &Operator, survey: &Survey) -> Result<Option<Complaint>> {
+    match operator.verify_ledger_identity(survey.traces()).await {
+        Ok(()) => Ok(None),
+        Err(Trouble::Term(error)) => Ok(Some(Complaint {
+            code: Ailment::Identity,
+            account: None,
+            message: error.to_string(),
+            remedy: "until then nothing is handed out".to_owned(),
+        })),
+        Err(trouble) => Err(trouble.into()),
+    }
 }
 
 fn for_people(disagreements: &[Complaint], foreign: &[Grown]) -> String {
@@ -103,7 +117,7 @@ fn for_people(disagreements: &[Complaint], foreign: &[Grown]) -> String {
 }
 
 /// Why the ledger is not made anew, if it is not.
-async fn refused(opened: &Opened, yes: bool, force: bool, namespace: &str) -> Result<Option<ExitCode>> {
+async fn refused(opened: &Opened, force: bool, namespace: &str) -> Result<Option<ExitCode>> {
     if let Err(code) = needs_ledger(opened) {
         return Ok(Some(code));
     }
@@ -117,14 +131,15 @@ async fn refused(opened: &Opened, yes: bool, force: bool, namespace: &str) -> Re
         ));
         return Ok(Some(ExitCode::FAILURE));
     }
-    if !yes {
-        output::complain(&anyhow::anyhow!(
-            "this throws away who sits in which account and who waits, and makes it anew from labels, requests and Shoots; \
-             the history stays; say --yes to do it"
-        ));
-        return Ok(Some(ExitCode::FAILURE));
-    }
     Ok(None)
+}
+
+fn unconfirmed() -> ExitCode {
+    output::complain(&anyhow::anyhow!(
+        "this throws away who sits in which account and who waits, and makes it anew from labels, requests and Shoots; \
+         the history stays; say --yes to do it"
+    ));
+    ExitCode::FAILURE
 }
 
 async fn rebuild(opened: Opened, format: Option<Format>) -> Result<ExitCode> {
@@ -176,13 +191,16 @@ async fn backup(config: &Path, file: &Path) -> Result<ExitCode, StartError> {
 /// An operator that is never run.
 fn operator(opened: &Opened) -> Option<Operator> {
     let Opened { garden, control_plane, ledger, settings, policy } = opened;
-    Some(Operator::new(Parts {
-        control_plane: control_plane.clone()?,
-        garden: garden.client.clone(),
-        ledger: ledger.clone()?,
-        settings: settings.clone(),
-        policy: policy.clone()?,
-        clock: Clock::system(),
-        metrics: Metrics::new(),
-    }))
+    Some(
+        Operator::new(Parts {
+            control_plane: control_plane.clone()?,
+            garden: garden.client.clone(),
+            ledger: ledger.clone()?,
+            settings: settings.clone(),
+            policy: policy.clone()?,
+            clock: Clock::system(),
+            metrics: Metrics::new(),
+        })
+        .tied_to_control_plane(),
+    )
 }

@@ -18,6 +18,7 @@ const EPOCH: &str = "epoch";
 const TERM: &str = "term";
 const NUMBER: &str = "number";
 const ENTRIES: &str = "entries";
+const CONTROL_PLANE: &str = "controlPlane";
 
 /// The content of the fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct FenceRecord {
     pub term: Option<String>,
     /// The last entries of the history that the term saw committed; empty where an older version wrote it.
     pub entries: Vec<i64>,
+    /// The control plane whose requests are served: the UID of its namespace `kube-system`; none where nobody could tell.
+    pub control_plane: Option<String>,
 }
 
 impl FenceRecord {
@@ -41,12 +44,13 @@ impl FenceRecord {
         let mut entries: Vec<i64> = listed.split_whitespace().filter_map(|it| it.parse().ok()).collect();
         entries.extend(number.filter(|number| !entries.contains(number)));
         let term = data.get(TERM).filter(|term| !term.is_empty()).cloned();
-        Some(Self { ledger: data.get(LEDGER)?.clone(), epoch, term, entries })
+        let control_plane = data.get(CONTROL_PLANE).filter(|uid| !uid.is_empty()).cloned();
+        Some(Self { ledger: data.get(LEDGER)?.clone(), epoch, term, entries, control_plane })
     }
 
     /// The data of the ConfigMap.
     pub fn data(&self) -> BTreeMap<String, String> {
-        let Self { ledger, epoch, term, entries } = self;
+        let Self { ledger, epoch, term, entries, control_plane } = self;
         let number = entries.iter().max().copied().unwrap_or_default();
         let listed: Vec<String> = entries.iter().map(ToString::to_string).collect();
         BTreeMap::from([
@@ -55,6 +59,7 @@ impl FenceRecord {
             (TERM.to_owned(), term.clone().unwrap_or_default()),
             (NUMBER.to_owned(), number.to_string()),
             (ENTRIES.to_owned(), listed.join(" ")),
+            (CONTROL_PLANE.to_owned(), control_plane.clone().unwrap_or_default()),
         ])
     }
 
@@ -77,6 +82,8 @@ pub struct LedgerFacts {
     pub term: Option<String>,
     /// The entries of the fence that the ledger does not have.
     pub missing: Vec<i64>,
+    /// The control plane that is to be served, where that is known.
+    pub control_plane: Option<String>,
 }
 
 /// Signs that this garden was served before.
@@ -136,6 +143,18 @@ pub enum LedgerMismatch {
         /// The ledger's.
         found: String,
     },
+    /// The requests of another control plane have the accounts.
+    #[error(
+        "this garden was served for the control plane whose namespace kube-system has UID {known}, but this one's has {found}: every \
+         request of the other one would count as gone, and lose its account; use the kubeconfig of the other one, or, if this one takes \
+         its place with all of its requests, run `allotment ledger rebuild`"
+    )]
+    OtherControlPlane {
+        /// The one that the garden knows.
+        known: String,
+        /// Ours.
+        found: String,
+    },
     /// Somebody removed the fence.
     #[error(
         "ConfigMap allotment-ledger of the garden {fence}, but {trace}: make sure that no other installation serves this garden, \
@@ -167,12 +186,18 @@ pub fn verify(fence: &Fence, ledger: &LedgerFacts, traces: Traces) -> Result<(),
         Fence::Unreadable => return verify_first_start("names no ledger", ledger, traces),
         Fence::Known(known) => known,
     };
-    let LedgerFacts { uuid, epoch, is_empty: _, term, missing } = ledger;
+    let LedgerFacts { uuid, epoch, is_empty: _, term, missing, control_plane } = ledger;
     if known.ledger != *uuid {
         return Err(LedgerMismatch::Foreign { known: known.ledger.clone(), found: uuid.clone() });
     }
     if known.epoch > *epoch {
         return Err(LedgerMismatch::Old { known: known.epoch, found: *epoch });
+    }
+    if let (Some(known), Some(found)) = (&known.control_plane, control_plane)
+        && known != found
+    {
+        let (known, found) = (known.clone(), found.clone());
+        return Err(LedgerMismatch::OtherControlPlane { known, found });
     }
     if let (Some(known_term), Some(found)) = (&known.term, term)
         && known_term != found
@@ -212,6 +237,7 @@ mod tests {
             epoch: Epoch(5),
             term: Some("T5".to_owned()),
             entries: vec![97, 101, 100],
+            control_plane: Some("C".to_owned()),
         }
     }
 
@@ -222,6 +248,7 @@ mod tests {
             is_empty: false,
             term: Some("T5".to_owned()),
             missing: vec![],
+            control_plane: Some("C".to_owned()),
         }
     }
 
@@ -273,6 +300,9 @@ mod tests {
         assert!(matches!(old, Some(LedgerMismatch::Old { .. })), "{old:?}");
         let lost = verdict(known(), LedgerFacts { missing: vec![101, 100], ..facts() });
         assert_eq!(lost, Some(LedgerMismatch::WentBack { missing: 100 }));
+        let elsewhere = verdict(known(), LedgerFacts { control_plane: Some("D".to_owned()), ..facts() });
+        assert!(matches!(elsewhere, Some(LedgerMismatch::OtherControlPlane { .. })), "{elsewhere:?}");
+        assert_eq!(verdict(known(), LedgerFacts { control_plane: None, ..facts() }), None, "nobody can tell");
         let copied = verdict(known(), LedgerFacts { term: Some("other".to_owned()), ..facts() });
         assert!(matches!(copied, Some(LedgerMismatch::Copied { .. })), "{copied:?}");
     }

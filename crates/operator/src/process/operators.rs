@@ -59,15 +59,20 @@ impl Operators {
                         config.ledger.history_days.map_or_else(Retention::default, Retention::days);
                     let place =
                         Place { garden: garden.name.clone(), project: config.gardener.namespace.clone() };
-                    operators.subscription = Some(subscription::Operator::new(subscription::Parts {
-                        control_plane: control_plane.clone(),
-                        garden: garden.client.clone(),
-                        ledger: Ledger::open(&config.ledger.read()?, place).await?.with_retention(retention),
-                        settings: subscription_settings(config, identity.to_owned()),
-                        policy,
-                        clock: clock.clone(),
-                        metrics: metrics.clone(),
-                    }));
+                    operators.subscription = Some(
+                        subscription::Operator::new(subscription::Parts {
+                            control_plane: control_plane.clone(),
+                            garden: garden.client.clone(),
+                            ledger: Ledger::open(&config.ledger.read()?, place)
+                                .await?
+                                .with_retention(retention),
+                            settings: subscription_settings(config, identity.to_owned()),
+                            policy,
+                            clock: clock.clone(),
+                            metrics: metrics.clone(),
+                        })
+                        .tied_to_control_plane(),
+                    );
                 }
                 Controller::Cluster => {
                     operators.cluster = Some(cluster::Operator::new(cluster::Parts {

@@ -13,13 +13,13 @@ use crate::{
     runtime::{call::call, queue::Outcome},
 };
 use allotment_core::pool::{Fence, FenceRecord};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{
     Api, ResourceExt,
     api::{ObjectMeta, Patch, PatchParams, PostParams},
 };
 use serde_json::json;
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 /// The ConfigMap in the garden that says which ledger the garden is served from.
 pub const IDENTITY: &str = "allotment-ledger";
@@ -71,11 +71,32 @@ impl Inner {
         id: String,
         version: Option<&str>,
     ) -> Result<(), Trouble> {
-        let progress = self.ledger.progress();
-        let record = FenceRecord { ledger, epoch: term.epoch, term: Some(id), entries: progress.entries };
+        let (progress, epoch) = (self.ledger.progress(), term.epoch);
+        let (term, control_plane) = (Some(id), self.control_plane_uid().await?);
+        let record = FenceRecord { ledger, epoch, term, entries: progress.entries, control_plane };
         let version = self.write_fence(&record, version).await?;
         *self.fenced.lock().await = Some(Fenced { record, version, commits: progress.commits });
         Ok(())
+    }
+
+    /// Which control plane is served, where the operator is tied to it.
+    pub(super) async fn control_plane_uid(&self) -> Result<Option<String>, Trouble> {
+        const ROOT: &str = "kube-system";
+        if !self.is_tied.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let namespaces: Api<Namespace> = Api::all(self.control_plane.clone());
+        match call(|| format!("read Namespace {ROOT}"), namespaces.get_metadata_opt(ROOT)).await {
+            Ok(found) => Ok(found.and_then(|found| found.metadata.uid)),
+            Err(error) if error.code() == Some(403) => {
+                tracing::warn!(
+                    because = "the operator may not get Namespace kube-system of the control plane: its ClusterRole lacks the rule",
+                    "a wrong control plane would not be noticed"
+                );
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Returns once the fence was written with everything that the ledger had committed when this was called.

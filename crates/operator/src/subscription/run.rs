@@ -41,7 +41,10 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::{sync::watch, time::Instant};
@@ -147,6 +150,8 @@ pub(super) struct Inner {
     pub(super) fenced: tokio::sync::Mutex<Option<Fenced>>,
     /// Somebody else has raised the epoch in the ledger, or has the fence: this term is over, whatever the Lease says.
     pub(super) outdated: watch::Sender<bool>,
+    /// Whether the fence names the control plane, and another one may not take it.
+    pub(super) is_tied: AtomicBool,
 }
 
 impl Operator {
@@ -186,7 +191,16 @@ impl Operator {
             halted: watch::channel(None).0,
             fenced: tokio::sync::Mutex::new(None),
             outdated: watch::channel(false).0,
+            is_tied: AtomicBool::new(false),
         }))
+    }
+
+    /// Ties the ledger to the control plane: an operator that is started with the kubeconfig of another one halts. Simulated worlds have
+    /// control planes without a name.
+    #[must_use]
+    pub fn tied_to_control_plane(self) -> Self {
+        self.0.is_tied.store(true, Ordering::Relaxed);
+        self
     }
 
     /// Takes new rules, limits and tenants. Requests that have no account yet and are for another pool now, or are not denied any

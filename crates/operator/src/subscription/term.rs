@@ -9,7 +9,7 @@ use crate::{
 };
 use allotment_api::kyma::{SubscriptionPhase, SubscriptionRequest};
 use allotment_core::pool::{
-    AccountName, Epoch, Fence, LedgerFacts, LedgerMismatch, RequestUid, Traces, verify, wanted,
+    AccountName, Epoch, Fence, Holding, LedgerFacts, LedgerMismatch, RequestUid, Traces, verify, wanted,
 };
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::ResourceExt;
@@ -62,7 +62,8 @@ impl Inner {
             Fence::Known(known) => self.ledger.past(known.epoch, &known.entries).await?,
             Fence::Missing | Fence::Unreadable => Past { term: None, missing: Vec::new() },
         };
-        let facts = LedgerFacts { uuid: uuid.clone(), epoch, is_empty, term, missing };
+        let control_plane = self.control_plane_uid().await?;
+        let facts = LedgerFacts { uuid: uuid.clone(), epoch, is_empty, term, missing, control_plane };
         let traces = match (&found.fence, traces) {
             (_, Some(traces)) => traces,
             (Fence::Known(_), None) => Traces::default(),
@@ -83,7 +84,7 @@ impl Inner {
             }
             LedgerMismatch::Foreign { .. } => self.ledger.has(Planted::AnyLedgerLeads),
             LedgerMismatch::NoFence { .. } => self.ledger.has(Planted::MissingFenceIsFirstStart),
-            LedgerMismatch::Copied { .. } => false,
+            LedgerMismatch::Copied { .. } | LedgerMismatch::OtherControlPlane { .. } => false,
         }
     }
 
@@ -121,7 +122,7 @@ impl Inner {
     /// Says what was found at a first start: a pool that other systems have used is taken over as its labels have it.
     async fn tell_first_start(&self) -> Result<(), Trouble> {
         let rows = self.ledger.accounts().await?;
-        let held = rows.iter().filter(|row| row.holding.tenant().is_some()).count();
+        let held = rows.iter().filter(|row| row.holding != Holding::Free).count();
         let (accounts, shoots) = {
             let index = self.index();
             (index.entries().count(), index.shoots())

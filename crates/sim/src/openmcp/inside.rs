@@ -48,7 +48,15 @@ pub(super) fn access(world: &World, change: &Change<'_>, platform: usize, name: 
     // Nobody can verify labels that lead to a Cluster that is gone.
     let profile = change.after.and_then(|it| label(it, "clusters.openmcp.cloud/profile"));
     let is_labelled = profile.and_then(owner_of).is_some_and(|(owner, _)| owner == *by);
+    // A Cluster without a record has no Shoot: whoever finds a deleted request beside it lets the request go.
+    let sight = change.realm.sight();
+    let has_shoot = sight
+        .get(&Place::Platform(platform), "clusters", cluster)
+        .is_some_and(|it| !text(it, "/status/providerStatus/shoot/metadata/name").is_empty());
+    drop(sight);
+    let is_left = change.before.is_some_and(is_deleting) && !has_shoot;
     if !is_ended
+        && !is_left
         && !is_labelled
         && provider_part(change.before) != provider_part(change.after)
         && owners.is_some_and(|owners| !owners.contains(by))

@@ -4,13 +4,14 @@ pub(crate) mod show;
 
 use super::{
     input::WRONG_USAGE,
+    ledger,
     place::{Access, Opened, open},
 };
 use crate::{
     args::pool::{Place, PoolCommand},
     output::{self, Format},
 };
-use allotment_core::pool::AccountName;
+use allotment_core::pool::{AccountName, Complaint};
 use allotment_operator::{
     ledger::{About, Ledger},
     runtime::clock::Clock,
@@ -67,7 +68,9 @@ async fn doctor(place: &Place, format: Option<Format>) -> Result<ExitCode> {
     let mut survey = opened.survey().await?;
     let progress = |what: &str| output::progress(&format!("reading {what} ..."));
     survey.look_for_secrets(&opened.garden.client, progress).await?;
-    let findings = survey.complaints(Clock::system().now());
+    let halted = ledger::halted(&opened, &survey).await?;
+    let findings: Vec<Complaint> =
+        halted.into_iter().chain(survey.complaints(Clock::system().now())).collect();
     match format {
         Some(format) => {
             output::print_value(&json!({ "ok": findings.is_empty(), "findings": findings }), format)?;

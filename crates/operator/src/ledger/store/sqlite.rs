@@ -8,7 +8,14 @@ use super::{
     Access, LedgerError, Mode, Row, Value,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags, StatementStatus, ToSql, ffi, types};
-use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    fs::OpenOptions,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// How long to wait for another process (`allotment ledger verify` beside a running operator).
@@ -19,14 +26,22 @@ const BUSY: Duration = Duration::from_secs(5);
 pub(in crate::ledger) struct Database {
     connection: Arc<Mutex<Connection>>,
     path: Arc<str>,
+    /// The file that was opened, whatever stands under its name later.
+    file: Option<FileId>,
 }
+
+/// Device and inode.
+type FileId = (u64, u64);
 
 impl Database {
     /// Opens what stands behind `sqlite:` in a URL.
     pub(super) fn open(path: &str, access: Access) -> Result<Self, LedgerError> {
         let opened = match path {
             ":memory:" | "//:memory:" => Connection::open_in_memory(),
-            _ if access == Access::Write => Connection::open(file(path)?),
+            _ if access == Access::Write => {
+                make_private(file(path)?);
+                Connection::open(file(path)?)
+            }
             _ => {
                 let file = file(path)?;
                 // SQLite's own complaint is the same for a file that is missing and one that may not be read.
@@ -58,7 +73,22 @@ impl Database {
             connection.pragma_update(None, "foreign_keys", true)
         };
         set().map_err(cannot)?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)), path: path.trim_start_matches("//").into() })
+        let file = if path.contains(":memory:") { None } else { file_id(file(path)?) };
+        let (connection, path) = (Arc::new(Mutex::new(connection)), path.trim_start_matches("//").into());
+        Ok(Self { connection, path, file })
+    }
+
+    /// Refuses a file that somebody has removed or replaced: what is written to it would be lost with this process.
+    fn must_be_in_place(&self, doing: &'static str) -> Result<(), LedgerError> {
+        if self.file.is_none() || self.file == file_id(Path::new(&*self.path)) {
+            return Ok(());
+        }
+        let because = format!(
+            "{} was removed or replaced while it was open: put the right file in its place and restart the operators, which then \
+             compare it with the garden",
+            self.path
+        );
+        Err(LedgerError::Unavailable { doing, because })
     }
 
     /// Its file.
@@ -79,6 +109,7 @@ impl Database {
 
     pub(super) async fn begin(&self, mode: Mode, doing: &'static str) -> Result<Session, LedgerError> {
         let connection = self.connection.clone().lock_owned().await;
+        self.must_be_in_place(doing)?;
         let begin = match mode {
             Mode::Read => "BEGIN DEFERRED",
             Mode::Write | Mode::Migrate => "BEGIN IMMEDIATE",
@@ -91,6 +122,15 @@ impl Database {
         }
         Ok(session)
     }
+}
+
+/// Makes an empty file that only its owner may read, if there is none. Where that fails, opening it says why.
+fn make_private(path: &Path) {
+    let _made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+}
+
+fn file_id(path: &Path) -> Option<FileId> {
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 const OPEN: &str = "open the database";

@@ -128,7 +128,7 @@ pub(super) fn mismatch(world: &World, ledger: &Ledger) -> Result<Option<String>,
         Fence::Known(known) => now(ledger.past(known.epoch, &known.entries))?,
         Fence::Missing | Fence::Unreadable => Past { term: None, missing: Vec::new() },
     };
-    let facts = LedgerFacts { uuid, epoch, is_empty, term, missing };
+    let facts = LedgerFacts { uuid, epoch, is_empty, term, missing, control_plane: None };
     // Where there is a fence they do not matter, and to list Shoots takes time.
     let traces = if matches!(fence, Fence::Known(_)) { Traces::default() } else { traces(world) };
     Ok(verify(&fence, &facts, traces).err().map(|mismatch| mismatch.to_string()))
