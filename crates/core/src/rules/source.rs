@@ -59,7 +59,7 @@ impl<'t> Source<'t> {
 
     /// A finding at a place.
     pub fn finding(&self, code: Code, rule: usize, place: Place, message: String) -> Finding {
-        let (source_line, source_column) = window(self.line(place.line), place.column);
+        let (source_line, source_column) = window(&without_password(self.line(place.line)), place.column);
         Finding {
             severity: code.severity(),
             code,
@@ -145,9 +145,46 @@ fn window(line: &str, column: usize) -> (String, usize) {
     (line.chars().skip(skipped).take(LONGEST_SHOWN).collect(), column.saturating_sub(skipped))
 }
 
+/// A line without the passwords of its URLs: findings end up in logs. As many stars as there are characters, so that carets still fit.
+fn without_password(line: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("://") {
+        shown.push_str(before);
+        shown.push_str("://");
+        // A password may hold what should have been escaped.
+        let url = after.split([' ', '"', '\'']).next().unwrap_or_default();
+        let password = url.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
+        rest = match password {
+            Some((user, password)) => {
+                shown.push_str(&format!("{user}:{}", "*".repeat(password.chars().count())));
+                after.split_at(user.len() + 1 + password.len()).1
+            }
+            None => after,
+        };
+    }
+    shown.push_str(rest);
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_of_urls_are_not_shown() {
+        for (line, shown) in [
+            (
+                "ledger: {url: 'postgress://op:TOP@SEC/RET@h/l1'}",
+                "ledger: {url: 'postgress://op:***********@h/l1'}",
+            ),
+            ("url: postgres://op@h/l1 # a://b:c@d", "url: postgres://op@h/l1 # a://b:*@d"),
+            ("url: sqlite:///x", "url: sqlite:///x"),
+            ("rule: [aws(PR=a:b) -> EU]", "rule: [aws(PR=a:b) -> EU]"),
+        ] {
+            assert_eq!(without_password(line), shown);
+        }
+    }
 
     #[test]
     fn of_a_long_line_the_part_is_shown_that_a_finding_is_about() {
