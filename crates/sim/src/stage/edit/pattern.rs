@@ -132,9 +132,11 @@ mod tests {
     use super::*;
     use crate::stage::dice::dice_for;
 
+    type Check = fn(&str) -> bool;
+
     #[test]
     fn patterns_of_schemas_accept_the_texts() {
-        let is_ok: [(&str, fn(&str) -> bool); 5] = [
+        let is_ok: [(&str, Check); 5] = [
             (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", |it| {
                 !it.is_empty() && !it.starts_with('-') && !it.ends_with('-')
             }),
