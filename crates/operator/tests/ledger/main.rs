@@ -112,7 +112,7 @@ fn cases() -> Vec<Case> {
         reading_does_not_migrate,
         reading_beside_a_writer,
     ]);
-    cases.extend(cases![reading on &[Kind::File]; a_ledger_in_use_is_copied]);
+    cases.extend(cases![reading on &[Kind::File]; a_ledger_in_use_is_copied, a_file_that_is_gone_is_noticed]);
     cases.extend(on_postgres());
     cases.extend(cases![twin on &[Kind::Memory]; agrees_with_the_ledger]);
     cases

@@ -166,3 +166,27 @@ pub async fn postgres_is_copied_by_its_own_tools(bench: Bench) {
     assert!(error.to_string().contains("pg_dump"), "{error}");
     assert!(!file.exists());
 }
+
+/// Whoever removes the file, or puts a backup in its place, under a running operator.
+pub async fn a_file_that_is_gone_is_noticed(bench: Bench) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (ledger, epoch) = bench.lead().await;
+    let path = bench.url.strip_prefix("sqlite://").unwrap().to_owned();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "only its owner reads it");
+    let backup = format!("{path}.backup");
+    Ledger::backup(&bench.url, backup.as_ref()).await.unwrap();
+    let free = [account("a-1")];
+    let refused = async || {
+        let error = want("r", "t", &free).ask(&ledger, epoch).await.unwrap_err();
+        assert!(error.to_string().contains("was removed or replaced while it was open"), "{error}");
+        assert!(ledger.check_past().await.is_err());
+        assert!(ledger.writes().error.is_some());
+    };
+    let kept = format!("{path}.kept");
+    fs::rename(&path, &kept).unwrap();
+    refused().await;
+    fs::rename(&backup, &path).unwrap();
+    refused().await;
+    fs::rename(&kept, &path).unwrap();
+    want("r", "t", &free).ask(&ledger, epoch).await.unwrap();
+}

@@ -171,7 +171,9 @@ pub async fn a_long_queue_costs_no_more_than_a_short_one(bench: Bench) {
     assert_eq!(position(&answer), 2101, "rounded up");
     let (late_of_loud, _) = effort("late-of-loud", "loud").await;
     for (early, late) in [(early, late), (early_of_loud, late_of_loud)] {
-        assert_eq!((late.statements, late.rows), (early.statements, early.rows));
+        // The first ones make the lock rows that tenants share.
+        assert!(late.statements <= early.statements, "{early:?} {late:?}");
+        assert_eq!(late.rows, early.rows);
         assert!(late.steps <= early.steps + early.steps / 2, "{early:?} {late:?}");
     }
     assert_eq!(ledger.first_in_line(&pool("aws")).await.unwrap().len(), 32);
