@@ -21,7 +21,7 @@ urlFile: {{ printf "%s/ledger/url" (include "allotment.configDir" .) | quote }}
 {{- else -}}
 url: {{ .Values.ledger.url | quote }}
 {{- end }}
-historyDays: {{ .Values.ledger.historyDays }}
+historyDays: {{ default 400 .Values.ledger.historyDays }}
 {{- end -}}
 
 {{/* Whether a provider has its CloudProfile in the project: it is followed from the start, or not at all. */}}

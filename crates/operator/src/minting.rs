@@ -12,8 +12,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// What is known of the tokens that this process was given, by the name of the request. `P` is what a token was asked for: one that
-/// was asked for something else is of no use.
+/// The tokens that clusters gave to this process, by the name of the request. `P` is the purpose of a token; a token with another
+/// purpose is never published.
 #[derive(Debug)]
 pub(crate) struct Minting<N, P> {
     counted: Mutex<BTreeMap<N, Minted>>,
@@ -72,7 +72,7 @@ impl<N: Ord + Clone, P: Clone + PartialEq> Minting<N, P> {
         lock(&self.unpublished).remove(name);
     }
 
-    /// What was given is taken back: whoever is granted access anew has another cause for a token.
+    /// Forgets the tokens of a request whose access was revoked. Access that is granted anew is another cause.
     pub(crate) fn taken_back(&self, name: &N) {
         lock(&self.unpublished).remove(name);
         lock(&self.counted).remove(name);

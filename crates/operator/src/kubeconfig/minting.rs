@@ -1,4 +1,4 @@
-//! What a token of a KubeconfigRequest is asked for, and why.
+//! Tokens of KubeconfigRequests: their purpose and their cause.
 
 use super::{
     RequestName,
@@ -21,7 +21,7 @@ use kube::ResourceExt;
 pub(super) type Minting = minting::Minting<RequestName, Purpose>;
 pub(super) type Given = minting::Given<Purpose>;
 
-/// What a token is asked for: the Secret that it ends with, the API server, and how long it lives.
+/// The purpose of a token: the Secret that it ends with, the API server, and its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Purpose {
     bound: BoundTo,

@@ -55,7 +55,7 @@ impl Ledger {
     }
 }
 
-/// What entries are counted by.
+/// The columns that entries are counted by.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     account: String,

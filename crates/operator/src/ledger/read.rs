@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 
 impl Ledger {
-    /// What is known of an account, with its assignments.
+    /// Reads the row of an account, with its assignments.
     pub async fn account(&self, account: &AccountName) -> Result<Option<Account>, LedgerError> {
         in_transaction!(read self, "read an account", |transaction| async {
             let Some(mut found) = accounts::find(transaction, account).await? else { return Ok(None) };
@@ -18,7 +18,7 @@ impl Ledger {
         })
     }
 
-    /// What is known of every account, with its assignments, by name.
+    /// Reads the rows of all accounts, with their assignments, by name.
     pub async fn accounts(&self) -> Result<Vec<Account>, LedgerError> {
         in_transaction!(read self, "read the accounts", |transaction| async {
             let mut accounts = accounts::all(transaction).await?;
@@ -43,7 +43,7 @@ impl Ledger {
         in_transaction!(read self, "read an assignment", |transaction| assignments::of(transaction, request))
     }
 
-    /// Who waits for a pool, in the order in which they are served, and since when.
+    /// The requests that wait for a pool, in the order in which they are served, and since when.
     pub async fn waiting(
         &self,
         pool: &PoolKey,
@@ -61,7 +61,7 @@ impl Ledger {
         Ok(turns.into_iter().filter_map(of).collect())
     }
 
-    /// Whose turn it is in a pool when an account comes free: at most so many, each of another tenant, in order.
+    /// The requests that are next in a pool when an account comes free: at most so many, each of another tenant, in order.
     pub async fn heads(&self, pool: &PoolKey, most: u32) -> Result<Vec<RequestKey>, LedgerError> {
         let heads = in_transaction!(read self, "read the head of a queue", |transaction| queue::heads(
             transaction,

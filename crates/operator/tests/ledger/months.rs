@@ -119,7 +119,7 @@ pub async fn many_entries_are_counted_in_batches(bench: Bench) {
     assert!(ledger.count_old(epoch, 0, days_later(401)).await.is_err());
 }
 
-/// Whoever invents tenants adds no rows that stay.
+/// Invented tenants add no rows that stay.
 pub async fn invented_tenants_leave_no_lock_rows(bench: Bench) {
     let (ledger, epoch) = bench.lead().await;
     let free = accounts("a", 1);

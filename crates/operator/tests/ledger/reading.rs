@@ -167,7 +167,7 @@ pub async fn postgres_is_copied_by_its_own_tools(bench: Bench) {
     assert!(!file.exists());
 }
 
-/// Whoever removes the file, or puts a backup in its place, under a running operator.
+/// Somebody removes the file, or puts a backup in its place, under a running operator.
 pub async fn a_file_that_is_gone_is_noticed(bench: Bench) {
     use std::os::unix::fs::PermissionsExt as _;
     let (ledger, epoch) = bench.lead().await;

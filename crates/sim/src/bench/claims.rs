@@ -177,7 +177,7 @@ impl Pool {
     }
 }
 
-/// What an operator asks of each of its servers.
+/// Calls of an operator, by server.
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
     control_plane: Arc<Tally>,

@@ -86,7 +86,7 @@ pub(crate) fn complaints(complaints: &[Complaint]) -> String {
     text
 }
 
-/// What happened, line by line; first what is only counted.
+/// Prints the counts of old entries, then the entries, a line each.
 pub(crate) fn history(months: &[MonthCount], entries: &[Entry]) -> String {
     let paint = Paint::for_standard_output();
     let heading = ["WHEN", "WHAT", "TENANT", "REQUEST", "BY", "WHY"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! What a list or a relist means for what is known.
+//! Lists and relists of the kinds that the index follows.
 
 use super::{ClusterName, Followed, Index, Task};
 use crate::runtime::{keep, kept::Progress};

@@ -1,4 +1,4 @@
-//! What a token of an AccessRequest is asked for, and why.
+//! Tokens of AccessRequests: their purpose and their cause.
 
 use super::{inside, look::Scene, run::Inner, trouble::InsideTrouble};
 use crate::{minting, openmcp::ObjectName, target::Reached};
@@ -8,7 +8,7 @@ use kube::ResourceExt;
 pub(super) type Minting = minting::Minting<ObjectName, Purpose>;
 pub(super) type Given = minting::Given<Purpose>;
 
-/// What a token is asked for: the request, and the cluster as it is. The ServiceAccount that the token ends with is part of that.
+/// The purpose of a token: the request, and the cluster with the ServiceAccount that the token ends with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Purpose {
     uid: Option<String>,
