@@ -65,10 +65,12 @@ pub struct KubeconfigRequestSpec {
 }
 
 /// Rules for the whole cluster.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 pub struct ClusterRoleGrant {
     /// The rules.
     #[schemars(length(min = 1, max = 64))]
+    // Every API server refuses such a ClusterRole.
+    #[x_kube(validation = Rule::new("self.all(rule, has(rule.nonResourceURLs) && size(rule.nonResourceURLs) > 0 ? !(has(rule.apiGroups) && size(rule.apiGroups) > 0) && !(has(rule.resources) && size(rule.resources) > 0) && !(has(rule.resourceNames) && size(rule.resourceNames) > 0) : has(rule.apiGroups) && size(rule.apiGroups) > 0 && has(rule.resources) && size(rule.resources) > 0)").message("a rule has apiGroups and resources, or it has nonResourceURLs and neither of them"))]
     pub rules: Vec<PolicyRule>,
 }
 
@@ -85,6 +87,7 @@ pub struct RoleGrant {
     /// The rules.
     #[schemars(length(min = 1, max = 64))]
     #[x_kube(validation = Rule::new("self.all(rule, !has(rule.nonResourceURLs))").message("nonResourceURLs only work in clusterRole: a Role cannot grant them"))]
+    #[x_kube(validation = Rule::new("self.all(rule, has(rule.nonResourceURLs) || (has(rule.apiGroups) && size(rule.apiGroups) > 0 && has(rule.resources) && size(rule.resources) > 0))").message("a rule has apiGroups and resources"))]
     pub rules: Vec<PolicyRule>,
 }
 

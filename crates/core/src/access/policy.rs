@@ -6,6 +6,7 @@ mod tests;
 use super::{
     danger::{ALL, Scope, danger},
     grant,
+    rules::malformed,
 };
 use allotment_api::rbac::PolicyRule;
 use schemars::JsonSchema;
@@ -108,6 +109,12 @@ impl Access {
                 "spec.expiration: {} s is longer than the {} s that access.maxExpiration allows",
                 asked.expiration, self.max_expiration
             ));
+        }
+        if let Some(why) = malformed(asked.cluster_role, Scope::ClusterRole) {
+            return Some(format!("spec.clusterRole.rules{why}"));
+        }
+        if let Some(why) = malformed(asked.role, Scope::Role) {
+            return Some(format!("spec.role.rules{why}"));
         }
         if let Some(why) = first_refused(asked.cluster_role, &about, Scope::ClusterRole) {
             return Some(format!("spec.clusterRole.rules{why}"));

@@ -3,6 +3,7 @@
 //! `apiGroups: [example.com/v1]` and `resources: [Secret]` are accepted by every API server and match nothing. What they can
 //! only have meant is put in their place, and said so.
 
+use super::danger::Scope;
 use allotment_api::rbac::PolicyRule;
 
 /// What could be made of a word that matches nothing.
@@ -54,6 +55,30 @@ pub fn normalise(field: &str, rules: &[PolicyRule]) -> (Vec<PolicyRule>, Vec<Men
         })
         .collect();
     (rules, mended)
+}
+
+/// Why every API server refuses a role with these rules, if it does: the first rule that is none, by its number. Admission says the
+/// same; a request may be older than that.
+pub fn malformed(rules: &[PolicyRule], scope: Scope) -> Option<String> {
+    rules.iter().enumerate().find_map(|(number, rule)| {
+        let names_resources = !rule.api_groups.is_empty() && !rule.resources.is_empty();
+        let names_any = !(rule.api_groups.is_empty() && rule.resources.is_empty() && rule.resource_names.is_empty());
+        let why = if rule.verbs.is_empty() {
+            "it has no verbs"
+        } else if rule.non_resource_urls.is_empty() {
+            if names_resources {
+                return None;
+            }
+            "a rule has apiGroups and resources; the core group is \"\""
+        } else if scope == Scope::Role {
+            "nonResourceURLs only work in clusterRole"
+        } else if names_any {
+            "nonResourceURLs go into a rule of their own"
+        } else {
+            return None;
+        };
+        Some(format!("[{number}]: {why}"))
+    })
 }
 
 /// A group has no version: `example.com/v1` is `example.com`, and `v1` is the core group.
@@ -141,6 +166,33 @@ mod tests {
             ("secret", "secret"),
         ] {
             assert_eq!(resource(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_every_server_refuses_is_known() {
+        let rule = |text: &str| serde_json::from_str::<PolicyRule>(text).unwrap();
+        for (text, cluster, role) in [
+            (r#"{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}"#, None, None),
+            (r#"{"resources": ["pods"], "verbs": ["get"]}"#, Some("apiGroups"), Some("apiGroups")),
+            (r#"{"apiGroups": [""], "verbs": ["get"]}"#, Some("resources"), Some("resources")),
+            (r#"{"apiGroups": [""], "resources": ["pods"], "verbs": []}"#, Some("verbs"), Some("verbs")),
+            (r#"{"nonResourceURLs": ["/a"], "verbs": ["get"]}"#, None, Some("only work in clusterRole")),
+            (
+                r#"{"nonResourceURLs": ["/a"], "resources": ["pods"], "verbs": ["get"]}"#,
+                Some("of their own"),
+                Some("only work in clusterRole"),
+            ),
+        ] {
+            for (scope, expected) in [(Scope::ClusterRole, cluster), (Scope::Role, role)] {
+                let found = malformed(&[rule(text)], scope);
+                let is_right = match (&found, expected) {
+                    (Some(found), Some(expected)) => found.starts_with("[0]: ") && found.contains(expected),
+                    (None, None) => true,
+                    _ => false,
+                };
+                assert!(is_right, "{text}: {found:?}");
+            }
         }
     }
 

@@ -5,7 +5,8 @@
 //!
 //! A server that was put back to an older state answers with versions below those that it answered with before. A watch from a
 //! version that it has not come to yet stays silent, so a follower compares: each list with what it had seen before, and after a
-//! watch that ended before its time the version of now. A server that went back is listed anew.
+//! watch that ended before its time the version of now. A server that went back is listed anew. A list alone does not show that: it
+//! may come from a cache that lags, and believed it would undo what is known. The version of now, read by itself, decides.
 
 #[cfg(test)]
 mod tests;
@@ -256,6 +257,8 @@ enum FollowError {
     SlowWatch,
     #[error("the server ended the watch: {0}")]
     Ended(String),
+    #[error("the list is of version {0}, the server at {1}: it comes from a cache that lags")]
+    StaleList(u64, u64),
 }
 
 impl FollowError {
@@ -272,8 +275,9 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
         loop {
             let page =
                 timeout_at(end, self.source.list(&params)).await.map_err(|_| FollowError::SlowList)??;
-            // What we wrote ourselves until now, the list shows or the watch after it, or it is gone again.
             if first_version.is_none() {
+                self.must_be_of_now(number(page.metadata.resource_version.as_deref())).await?;
+                // What we wrote ourselves until now, the list shows or the watch after it, or it is gone again.
                 (self.tell)(Seen::Restarted);
             }
             for object in page.items {
@@ -293,9 +297,6 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
     }
 
     fn has_listed(&mut self, version: u64, begun: u32) {
-        if version < self.newest {
-            self.tell_of_return(version);
-        }
         self.newest = version;
         (self.tell)(Seen::Listed);
         self.position.is_listed_at(version, begun);
@@ -384,17 +385,34 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
         }
     }
 
-    /// Asks for the version of now: whoever ends watches before their time may have been put back.
-    async fn has_gone_back(&mut self) -> Result<bool, FollowError> {
-        let params = self.params(1);
-        let page =
-            timeout(DEADLINE, self.source.list(&params)).await.map_err(|_| FollowError::SlowList)??;
-        let now = number(page.metadata.resource_version.as_deref());
-        let is_back = now < self.newest && !self.position.overlooks_return();
+    /// Whoever ends watches before their time may have been put back.
+    async fn has_gone_back(&self) -> Result<bool, FollowError> {
+        let is_back = self.version_of_now().await? < self.newest && !self.position.overlooks_return();
         if is_back {
             self.position.went_back();
         }
         Ok(is_back)
+    }
+
+    /// A list of an older version than was seen is one of a server that went back, or of a cache that lags.
+    async fn must_be_of_now(&self, version: u64) -> Result<(), FollowError> {
+        if version >= self.newest {
+            return Ok(());
+        }
+        let now = self.version_of_now().await?;
+        if now >= self.newest {
+            return Err(FollowError::StaleList(version, now));
+        }
+        self.tell_of_return(version);
+        Ok(())
+    }
+
+    /// The version that the server has come to. Without a version in the question, it answers by its quorum.
+    async fn version_of_now(&self) -> Result<u64, FollowError> {
+        let params = self.params(1);
+        let page =
+            timeout(DEADLINE, self.source.list(&params)).await.map_err(|_| FollowError::SlowList)??;
+        Ok(number(page.metadata.resource_version.as_deref()))
     }
 
     fn tell_of_return(&self, version: u64) {

@@ -2,7 +2,7 @@
 
 use crate::stage::coverage::{ANY, Operation, Sort, operation};
 
-pub(crate) const OPERATIONS: [Operation; 30] = [
+pub(crate) const OPERATIONS: [Operation; 31] = [
     operation("hold access", Sort::Write, ANY),
     operation("access status", Sort::Write, &["Pending", "Issued", "Revoked"]),
     operation("make namespace", Sort::Write, ANY),
@@ -25,6 +25,7 @@ pub(crate) const OPERATIONS: [Operation; 30] = [
     operation("look for tokens", Sort::Read, ANY),
     operation("look for parts", Sort::Read, ANY),
     operation("read kubeconfig lease", Sort::Read, ANY),
+    operation("read version", Sort::Read, ANY),
     operation("list accesses", Sort::List, ANY),
     operation("list targets", Sort::List, ANY),
     operation("list rotations", Sort::List, ANY),

@@ -5,7 +5,7 @@ use crate::stage::coverage::{ANY, Operation, Sort, operation};
 /// How far Gardener is with the Shoot.
 const STAGE: &[&str] = &["working", "done", "given up"];
 
-pub(crate) const OPERATIONS: [Operation; 43] = [
+pub(crate) const OPERATIONS: [Operation; 44] = [
     operation("hold", Sort::Write, ANY),
     operation("ask", Sort::Write, ANY),
     operation("map", Sort::Write, ANY),
@@ -44,6 +44,7 @@ pub(crate) const OPERATIONS: [Operation; 43] = [
     operation("look for maps", Sort::Read, ANY),
     operation("read map", Sort::Unplayed("it is due after half an hour"), ANY),
     operation("read cluster lease", Sort::Read, ANY),
+    operation("read version", Sort::Read, ANY),
     operation("list clusters", Sort::List, ANY),
     operation("list own requests", Sort::List, ANY),
     operation("list own shoots", Sort::List, ANY),

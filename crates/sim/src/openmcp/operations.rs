@@ -10,7 +10,7 @@ const REQUEST: &[&str] = &["Pending", "Granted", "Denied"];
 
 const READY: &[&str] = &["Ready", "other"];
 
-pub(crate) const OPERATIONS: [Operation; 75] = [
+pub(crate) const OPERATIONS: [Operation; 76] = [
     operation("hold landscape", Sort::Write, ANY),
     operation("landscape status", Sort::Write, READY),
     operation("unmark landscape", Sort::Write, ANY),
@@ -62,6 +62,7 @@ pub(crate) const OPERATIONS: [Operation; 75] = [
     operation("look for inside parts", Sort::Read, ANY),
     operation("read inside part", Sort::Read, ANY),
     operation("read provider lease", Sort::Read, ANY),
+    operation("read version", Sort::Read, ANY),
     operation("list landscapes", Sort::List, ANY),
     operation("list configs", Sort::List, ANY),
     operation("list offers", Sort::List, ANY),

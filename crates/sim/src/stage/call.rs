@@ -29,6 +29,9 @@ pub(crate) enum Role {
     Openmcp,
 }
 
+/// A follower asks how far a server has come. It is a list of one object, answered by the quorum.
+const VERSION: &str = "read version";
+
 /// A call, taken apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
@@ -78,6 +81,8 @@ impl Call {
             (Role::Openmcp, &Method::GET) => openmcp::reading(side, &plural, &name, query),
             (Role::Openmcp, _) => openmcp::writing(side, method, &plural, rest.get(2).copied(), &body),
         };
+        let is_of_one = query.split('&').any(|part| part == "limit=1");
+        let operation = if operation.starts_with("list ") && is_of_one { VERSION } else { operation };
         let phase = body["status"]["phase"].as_str().filter(|_| status).map(str::to_owned);
         Self { side, method: method.clone(), path: path.to_owned(), operation, plural, name, phase }
     }
@@ -107,6 +112,7 @@ mod tests {
             (Method::GET, format!("{requests}?&watch=true&resourceVersion=1"), "", "watch requests", ""),
             (Method::GET, format!("{shoots}?&limit=1"), "", "newest shoot", ""),
             (Method::GET, format!("{shoots}?&limit=500"), "", "list shoots", ""),
+            (Method::GET, format!("{bindings}?&limit=1"), "", "read version", ""),
             (Method::GET, format!("{shoots}?&labelSelector=a%3Db&limit=1"), "", "look for shoot", ""),
             (Method::GET, format!("{bindings}/a1"), "", "read entry", "a1"),
             (

@@ -42,6 +42,9 @@ const REST_WITHIN: u64 = 600_000;
 /// waits is looked at every minute, which may show another place in the queue.
 const AT_REST: u64 = 70_000;
 
+/// What a server refuses may be tried this often in that time: a few objects, twice a minute.
+const REFUSED_AT_REST: u64 = 20;
+
 /// After a resync nothing may be written for this long: what waits is looked at every minute.
 const QUIET: u64 = 75_000;
 
@@ -184,14 +187,15 @@ async fn comes_to_rest(world: &World, people: &mut People, cast: &RefCell<[Repli
         let now = world.millis();
         let violations = at_rest(world);
         let awake = cast.borrow().iter().all(Replica::is_awake);
-        let activity = {
+        let (activity, refused) = {
             let state = world.state();
-            (state.server_writes, state.eyes.entry)
+            ((state.server_writes, state.eyes.entry), state.refused_writes)
         };
         let rests = violations.is_empty() && awake && !people.busy && activity == last;
         last = activity;
-        since = if rests { Some(since.unwrap_or(now)) } else { None };
-        if since.is_some_and(|since| now >= since + AT_REST) {
+        since = since.filter(|&(_, before): &(u64, u64)| rests && refused <= before + REFUSED_AT_REST);
+        let (rested, _) = *since.get_or_insert((now, refused));
+        if rests && now >= rested + AT_REST {
             return true;
         }
         if now > end {

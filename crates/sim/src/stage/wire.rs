@@ -169,6 +169,10 @@ impl Wire {
         if answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
             world.see_token(&server, &call);
         }
+        if kind == Kind::Write {
+            let status = answer.as_ref().ok().map(|answer| answer.status().as_u16());
+            world.answered_write(call.operation, status);
+        }
         world.tell(|| {
             let outcome = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
             format!(

@@ -138,8 +138,10 @@ pub(crate) struct State {
     pub(crate) pauses: Vec<(usize, u64)>,
     /// Everything that operators wrote, but Leases.
     pub(crate) writes: u64,
-    /// Those to servers.
+    /// Those to servers that were taken, or failed.
     pub(crate) server_writes: u64,
+    /// Those that a server refused for what they are.
+    pub(crate) refused_writes: u64,
     pub(crate) calls: u64,
     /// The configuration of the cluster operators, and how often it was changed.
     pub(crate) clusters: cluster::Policy,
@@ -209,6 +211,7 @@ impl World {
             pauses: Vec::new(),
             writes: 0,
             server_writes: 0,
+            refused_writes: 0,
             calls: 0,
             clusters: staff::policy(staff::DISK, options)?,
             configured: 0,
@@ -273,6 +276,18 @@ impl World {
         }
     }
 
+    /// A server has answered a write. What it refuses is tried again from time to time, for somebody may change the world.
+    pub(crate) fn answered_write(&self, operation: &str, status: Option<u16>) {
+        if LEASES.contains(&operation) {
+            return;
+        }
+        let mut state = self.state();
+        match status {
+            Some(403 | 404 | 422) => state.refused_writes += 1,
+            _ => state.server_writes += 1,
+        }
+    }
+
     /// An operator is about to do something: what goes wrong with it, and how long it takes anyway.
     pub(crate) fn begin(
         &self,
@@ -294,7 +309,6 @@ impl World {
         let write = is_write.then(|| count(&mut state, 2, "write"));
         if is_write {
             state.writes += 1;
-            state.server_writes += u64::from(kind == Kind::Write);
         }
         let who = replica.to_string();
         let latency = dice_for(seed, &["latency", &who, operation], number).between(1, self.options.latency);

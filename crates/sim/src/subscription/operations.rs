@@ -8,7 +8,7 @@ const POOL: &[&str] = &["free", "exhausted"];
 /// Whether one tenant has the account to itself.
 const HELD: &[&str] = &["held", "not held"];
 
-pub(crate) const OPERATIONS: [Operation; 34] = [
+pub(crate) const OPERATIONS: [Operation; 35] = [
     operation("lead", Sort::LedgerWrite, POOL),
     operation("reserve", Sort::LedgerWrite, POOL),
     operation("confirm", Sort::LedgerWrite, POOL),
@@ -37,6 +37,7 @@ pub(crate) const OPERATIONS: [Operation; 34] = [
     operation("look for shoot", Sort::Read, ANY),
     operation("newest shoot", Sort::Read, ANY),
     operation("read entry", Sort::Read, &["free", "claiming", "claimed", "draining", "dirty"]),
+    operation("read version", Sort::Read, ANY),
     operation("list requests", Sort::List, ANY),
     operation("list entries", Sort::List, ANY),
     operation("list shoots", Sort::List, ANY),

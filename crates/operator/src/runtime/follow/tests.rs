@@ -86,12 +86,12 @@ async fn run(script: &Script, position: &Position) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_ends_early_on_a_server_that_went_back_is_followed_by_a_list() {
     let script = Script::default();
-    *script.lists.lock().unwrap() = VecDeque::from([(100, vec!["a"]), (40, vec![]), (40, vec!["a", "b"])]);
+    *script.lists.lock().unwrap() = VecDeque::from([(100, vec!["a"]), (40, vec![]), (40, vec!["a", "b"]), (40, vec![])]);
     *script.watches.lock().unwrap() = VecDeque::from([vec![WatchEvent::Deleted(map("b", 120))]]);
     let position = Position::new();
     let told = run(&script, &position).await;
     let asked = script.asked.lock().unwrap().clone();
-    assert_eq!(asked, ["list 500", "watch 100", "list 1", "list 500", "watch 40"]);
+    assert_eq!(asked, ["list 500", "watch 100", "list 1", "list 500", "list 1", "watch 40"]);
     assert_eq!(
         told,
         [
@@ -126,18 +126,18 @@ async fn a_watch_that_ends_early_is_gone_on_with_where_nothing_went_back() {
 #[tokio::test(start_paused = true)]
 async fn an_event_from_before_is_followed_by_a_list() {
     let script = Script::default();
-    *script.lists.lock().unwrap() = VecDeque::from([(100, vec!["a"]), (30, vec!["a"])]);
+    *script.lists.lock().unwrap() = VecDeque::from([(100, vec!["a"]), (30, vec!["a"]), (30, vec![])]);
     *script.watches.lock().unwrap() = VecDeque::from([vec![WatchEvent::Modified(map("a", 20))]]);
     let position = Position::new();
     run(&script, &position).await;
-    assert_eq!(*script.asked.lock().unwrap(), ["list 500", "watch 100", "list 500", "watch 30"]);
+    assert_eq!(*script.asked.lock().unwrap(), ["list 500", "watch 100", "list 500", "list 1", "watch 30"]);
     assert_eq!(position.version(), 30);
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_reads_an_older_version_has_everything_listed_before_it_counts() {
     let script = Script::default();
-    *script.lists.lock().unwrap() = VecDeque::from([(100, vec![]), (40, vec!["a"])]);
+    *script.lists.lock().unwrap() = VecDeque::from([(100, vec![]), (40, vec!["a"]), (40, vec![])]);
     let position = Position::new();
     let reading = async {
         while position.version() != 100 {
@@ -149,6 +149,30 @@ async fn whoever_reads_an_older_version_has_everything_listed_before_it_counts()
     let (told, reached) = tokio::join!(run(&script, &position), reading);
     assert_eq!(reached, (true, 40));
     // Whoever waits has the watches cut short, so that bookmarks come.
-    assert_eq!(script.asked.lock().unwrap()[..4], ["list 500", "watch 100", "list 500", "watch 40"]);
+    let asked = script.asked.lock().unwrap()[..5].to_vec();
+    assert_eq!(asked, ["list 500", "watch 100", "list 500", "list 1", "watch 40"]);
     assert!(told.contains(&"applied a".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_a_cache_that_lags_is_not_believed() {
+    let script = Script::default();
+    // The watch ends early, the version has gone on, and the next watch is refused: another list is needed.
+    let lists = [(100, vec!["a"]), (130, vec![]), (90, vec![]), (130, vec![]), (131, vec!["a", "b"])];
+    *script.lists.lock().unwrap() = VecDeque::from(lists);
+    let outdated: kube::core::Status = serde_json::from_value(json!({ "code": 410 })).unwrap();
+    *script.watches.lock().unwrap() = VecDeque::from([
+        vec![WatchEvent::Modified(map("a", 120))],
+        vec![WatchEvent::Error(Box::new(outdated))],
+    ]);
+    let position = Position::new();
+    let told = run(&script, &position).await;
+    let asked = script.asked.lock().unwrap().clone();
+    let wanted = [
+        "list 500", "watch 100", "list 1", "watch 120", "list 500", "list 1", "list 500", "watch 131",
+    ];
+    assert_eq!(asked, wanted);
+    assert_eq!(told.iter().filter(|line| *line == "restarted").count(), 2, "{told:?}");
+    assert!(!told.contains(&"reached 90".to_owned()), "{told:?}");
+    assert_eq!(position.version(), 131);
 }
