@@ -172,10 +172,11 @@ impl World {
     fn wrong_at_rest(&self) -> Vec<Violation> {
         let requests = self.requests();
         let mut wrong = Vec::new();
-        let mut granted = BTreeSet::new();
+        let (mut granted, mut waiting) = (BTreeSet::new(), BTreeSet::new());
         for request in &requests {
             let (name, uid) = (request.name_any(), request.uid().unwrap_or_default());
             match self.unrest(request) {
+                _ if self.waits_for_namespace(request) => drop(waiting.insert(uid)),
                 Some(why) => wrong.push(format!("KubeconfigRequest {name}: {why}")),
                 None if phase(request) == Some(KubeconfigPhase::Issued) => drop(granted.insert(uid)),
                 None => (),
@@ -185,6 +186,7 @@ impl World {
             wrong.extend(
                 owners
                     .difference(&granted)
+                    .filter(|uid| !waiting.contains(*uid))
                     .map(|uid| format!("Shoot {shoot} holds something of request {uid}, which has nothing")),
             );
         }
@@ -232,6 +234,28 @@ impl World {
             return Some("its kubeconfig cannot be read".to_owned());
         };
         (!self.is_good(&token, &shoot)).then(|| "its token is refused".to_owned())
+    }
+
+    /// Whether a request rightly waits, and says for what: a Role in a namespace that is not there, and that it does not ask us to
+    /// make.
+    fn waits_for_namespace(&self, request: &KubeconfigRequest) -> bool {
+        let Some(role) = request.spec.role.as_ref().filter(|role| role.create_namespace != Some(true)) else {
+            return false;
+        };
+        let is_asked = request.metadata.deletion_timestamp.is_none()
+            && request.annotations().get(annotation::REVOKE).is_none_or(|value| value != "true");
+        let shoot = {
+            let state = self.state();
+            let wish = state.eyes.fleet.clusters.get(&request.spec.cluster);
+            wish.and_then(|wish| wish.shoot_uid.clone())
+        };
+        let Some(shoot) = shoot.filter(|uid| is_asked && self.has_shoot(uid)) else { return false };
+        let path = format!("/api/v1/namespaces/{}", role.namespace);
+        let (found, _) = self.ask_server(&self.grounds.server(self, &shoot), Method::GET, &path, None);
+        let status = request.status.clone().unwrap_or_default();
+        let says_so =
+            status.conditions.iter().any(|condition| condition.message.contains(&role.namespace));
+        found == 404 && phase(request) == Some(KubeconfigPhase::Pending) && says_so
     }
 
     /// The token that is published, and the UID of the Shoot that it leads into.
