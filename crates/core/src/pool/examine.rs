@@ -85,8 +85,14 @@ pub fn same_credentials(credential: &str, twins: &[Twin<'_>]) -> Complaint {
 
 /// An account that nobody holds, with Shoots in it.
 pub fn occupied_account(account: &AccountName, why: &Occupied, shoots: &[&str]) -> Complaint {
-    let message = format!("account {account} is occupied: it {why} ({})", shoots.join(", "));
-    let remedy = "delete the Shoots, or label the account with their tenant".to_owned();
+    let named = if shoots.is_empty() { String::new() } else { format!(" ({})", shoots.join(", ")) };
+    let message = format!("account {account} is occupied: it {why}{named}");
+    let remedy = match why {
+        Occupied::EntryGone(other) => {
+            format!("make {other} again with its tenant's label, or delete the requests that have it")
+        }
+        _ => "delete the Shoots, or label the account with their tenant".to_owned(),
+    };
     Complaint { code: Ailment::Occupied, account: Some(account.clone()), message, remedy }
 }
 

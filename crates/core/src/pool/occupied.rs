@@ -20,6 +20,8 @@ pub enum Occupied {
     Shoots(u32),
     /// This entry has the same credentials, and stands for the account.
     SameCredentials(AccountName),
+    /// This entry had the same credentials. It was deleted, and requests still use the account.
+    EntryGone(AccountName),
 }
 
 impl fmt::Display for Occupied {
@@ -28,6 +30,9 @@ impl fmt::Display for Occupied {
             Self::Shoots(1) => formatter.write_str("has 1 Shoot in it"),
             Self::Shoots(count) => write!(formatter, "has {count} Shoots in it"),
             Self::SameCredentials(other) => write!(formatter, "has the same credentials as {other}"),
+            Self::EntryGone(other) => {
+                write!(formatter, "has the credentials of {other}, which was deleted and is still used")
+            }
         }
     }
 }

@@ -90,6 +90,9 @@ pub struct Index {
     pub(super) requests: Kept<RequestName, Arc<SubscriptionRequest>>,
     pub(super) bindings_of: BTreeMap<Credential, BTreeSet<BindingRef>>,
     pub(super) accounts_of: BTreeMap<Credential, BTreeSet<AccountName>>,
+    /// The account that each request has by its status, by the credentials. An entry can be deleted and made again by another name;
+    /// its credentials are still used.
+    pub(super) used_by: BTreeMap<Credential, BTreeMap<RequestName, AccountName>>,
     pub(super) shoots_on: BTreeMap<BindingRef, BTreeSet<String>>,
     pub(super) request_names: BTreeMap<RequestUid, RequestName>,
     pub(super) free: BTreeMap<PoolKey, BTreeSet<AccountName>>,
@@ -127,6 +130,7 @@ impl Index {
             requests: Kept::default(),
             bindings_of: BTreeMap::new(),
             accounts_of: BTreeMap::new(),
+            used_by: BTreeMap::new(),
             shoots_on: BTreeMap::new(),
             request_names: BTreeMap::new(),
             free: BTreeMap::new(),

@@ -202,10 +202,12 @@ impl Index {
         if self.marked.len() < MOST_MARKED && marks::of_subscription(&request).is_some() {
             self.marked.insert(name.clone(), request.clone());
         }
+        let used = used_by(&request);
         let before = self.requests.insert(name.clone(), request);
+        let relisted = self.learn_use(&name, before.as_deref().and_then(used_by), used);
         let replaced = self.forget_uid_of(before, &name).map(Task::Orphan);
         let requests = std::iter::once(name).chain(admitted).map(Task::Request);
-        requests.chain(replaced).collect()
+        requests.chain(replaced).chain(relisted).collect()
     }
 
     /// A request is gone.
@@ -214,7 +216,35 @@ impl Index {
         self.returned.remove(name);
         let before = self.requests.remove(name);
         let admitted = self.census.set(name, None).into_iter().map(Task::Request);
-        admitted.chain(self.forget_uid_of(before, name).map(Task::Orphan)).collect()
+        let relisted = self.learn_use(name, before.as_deref().and_then(used_by), None);
+        admitted.chain(self.forget_uid_of(before, name).map(Task::Orphan)).chain(relisted).collect()
+    }
+
+    /// A request uses other credentials than before, or none any more.
+    fn learn_use(
+        &mut self,
+        name: &RequestName,
+        before: Option<(Credential, AccountName)>,
+        now: Option<(Credential, AccountName)>,
+    ) -> Vec<Task> {
+        if before == now || self.kind == BindingKind::Secret {
+            // Where Secrets are the entries, another entry has other credentials.
+            return Vec::new();
+        }
+        if let Some((credential, _)) = &before
+            && let Some(users) = self.used_by.get_mut(credential)
+        {
+            users.remove(name);
+            if users.is_empty() {
+                self.used_by.remove(credential);
+            }
+        }
+        if let Some((credential, account)) = &now {
+            self.used_by.entry(credential.clone()).or_default().insert(name.clone(), account.clone());
+        }
+        let credentials: BTreeSet<Credential> =
+            before.into_iter().chain(now).map(|(credential, _)| credential).collect();
+        credentials.iter().flat_map(|credential| self.relist_all(credential)).collect()
     }
 
     /// Forgets the UID of a request that is not there any more, and returns it.
@@ -407,6 +437,15 @@ pub(super) fn census_entry(request: &SubscriptionRequest) -> census::Entry {
         created: request.metadata.creation_timestamp.as_ref().map(|time| time.0),
         standing: Standing::new(is_waiting, is_refused(request)),
     }
+}
+
+/// The account that a request has by its status, and the credentials.
+fn used_by(request: &SubscriptionRequest) -> Option<(Credential, AccountName)> {
+    let status = request.status.as_ref()?;
+    let has = matches!(status.phase, Some(SubscriptionPhase::Bound | SubscriptionPhase::Releasing));
+    let secret = status.secret_ref.as_ref().filter(|_| has)?;
+    let account = AccountName::new(status.gardener_secret_name.as_ref()?);
+    Some((credential("Secret", &secret.namespace, &secret.name), account))
 }
 
 fn credential(kind: &str, namespace: &str, name: &str) -> Credential {

@@ -57,7 +57,8 @@ impl Index {
         };
         let entries = self.twins_of(account).into_iter().filter(|twin| self.is_entry(twin));
         let other = entries.filter(|_| self.tells_twins_apart()).find(is_in_use);
-        other.map(Occupied::SameCredentials).or_else(|| self.shoots_that_occupy(account))
+        let other = other.map(Occupied::SameCredentials).or_else(|| self.users_of_a_gone_entry(account));
+        other.or_else(|| self.shoots_that_occupy(account))
     }
 
     /// How many Shoots are known, if as many as that say everything: one that is being deleted may be gone by now, and
@@ -161,7 +162,15 @@ impl Index {
             false => None,
         };
         let other = stands.cloned().map(Occupied::SameCredentials);
-        other.or_else(|| self.shoots_that_occupy(account).filter(|_| known.entry.is_free()))
+        let in_use = || self.users_of_a_gone_entry(account).or_else(|| self.shoots_that_occupy(account));
+        other.or_else(|| in_use().filter(|_| known.entry.is_free()))
+    }
+
+    /// The entry that requests have who use the credentials of an account, if it was deleted.
+    fn users_of_a_gone_entry(&self, account: &AccountName) -> Option<Occupied> {
+        let users = self.used_by.get(&self.entries.get(account)?.credential)?;
+        let mut gone = users.values().filter(|used| !self.entries.contains_key(*used));
+        gone.next().filter(|_| self.tells_twins_apart()).cloned().map(Occupied::EntryGone)
     }
 
     fn shoots_that_occupy(&self, account: &AccountName) -> Option<Occupied> {

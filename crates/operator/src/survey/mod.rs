@@ -308,7 +308,7 @@ impl Survey {
         complaints.extend(twice.map(|(credential, twins)| same_credentials(credential, &twins)));
         for (account, why) in self.index.occupied() {
             // The others with the same credentials are told of together.
-            if let Occupied::Shoots(_) = why {
+            if !matches!(why, Occupied::SameCredentials(_)) {
                 let shoots: Vec<&str> =
                     self.index.shoots_in(account).map(|(name, _)| name.as_str()).collect();
                 complaints.push(occupied_account(account, why, &shoots));

@@ -193,3 +193,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn credentials_are_in_use_when_their_entry_is_gone() {
+    let mut index = Index::new(BindingKind::CredentialsBinding, LabelKeys::default());
+    let binding = |name: &str, labels: &str| -> CredentialsBinding {
+        serde_json::from_value(json!({
+            "metadata": { "name": name, "namespace": "garden-p", "uid": name, "resourceVersion": "1",
+                "labels": serde_json::from_str::<Value>(labels).unwrap() },
+            "provider": { "type": "aws" },
+            "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "namespace": "garden-p", "name": "s" },
+        }))
+        .unwrap()
+    };
+    let request = |version: u32, phase: &str| {
+        serde_json::from_value(json!({
+            "metadata": { "name": "r", "namespace": "n", "uid": "r", "resourceVersion": version.to_string() },
+            "spec": { "provider": "aws", "subscriptionSelector": "t" },
+            "status": { "phase": phase, "gardenerSecretName": "first", "bindingKind": "CredentialsBinding",
+                "secretRef": { "name": "s", "namespace": "garden-p" } },
+        }))
+        .unwrap()
+    };
+    let (first, second) = (AccountName::new("first"), AccountName::new("second"));
+    let _ = index.learn_credentials_binding(&binding("first", LABELS[2].0));
+    let _ = index.learn_request(request(1, "Bound"));
+    let _ = index.learn_credentials_binding(&binding("second", LABELS[0].0));
+    assert_eq!(index.why_occupied(&second), Some(&Occupied::SameCredentials(first.clone())));
+    let _ = index.forget_binding(BindingRef::Credentials("first".to_owned()));
+    assert_eq!(index.why_occupied(&second), Some(&Occupied::EntryGone(first.clone())));
+    assert_eq!(index.in_the_way_of_a_claim(&second), Some(Occupied::EntryGone(first)));
+    let tasks = index.forget_request(&super::super::index::RequestName { namespace: "n".into(), name: "r".into() });
+    assert!(index.why_occupied(&second).is_none() && index.is_listed_as_free(&second));
+    assert!(tasks.iter().any(|task| matches!(task, Task::Pool(_))), "who waits is told: {tasks:?}");
+}
