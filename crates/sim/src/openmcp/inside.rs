@@ -231,6 +231,22 @@ fn probed(world: &World, shoot: &str, token: &str, path: &str) -> u16 {
     }
 }
 
+/// Whether a request asks for a role that no server takes.
+fn has_impossible_rule(request: &Value) -> bool {
+    let roles = ["/spec/token/permissions", "/spec/oidc/roles"];
+    let roles = roles.iter().filter_map(|path| request.pointer(path)?.as_array()).flatten();
+    let is_impossible = |role: &Value, rule: &Value| {
+        let has = |field: &str| rule[field].as_array().is_some_and(|words| !words.is_empty());
+        let is_namespaced = role["namespace"].as_str().is_some_and(|namespace| !namespace.is_empty());
+        match has("nonResourceURLs") {
+            true => is_namespaced || has("apiGroups") || has("resources") || has("resourceNames"),
+            false => !has("apiGroups") || !has("resources"),
+        }
+    };
+    let rules = |role: &Value| role["rules"].as_array().cloned().unwrap_or_default();
+    roles.clone().any(|role| rules(role).iter().any(|rule| is_impossible(role, rule)))
+}
+
 /// Why a request is not as it should be when nothing is left to do.
 pub(super) fn unrest(world: &World, platform: usize, request: &Value) -> Option<Astray> {
     let realm = world.realm.as_ref()?;
@@ -255,7 +271,7 @@ pub(super) fn unrest(world: &World, platform: usize, request: &Value) -> Option<
     }
     let is_login = request.pointer("/spec/oidc").is_some();
     let is_wrong = text(request, "/spec/token/roleRefs/0/kind") == "Role";
-    if is_wrong || is_login && !realm.providers.oidc {
+    if is_wrong || has_impossible_rule(request) || is_login && !realm.providers.oidc {
         return if phase == "Denied" {
             None
         } else {
