@@ -91,6 +91,9 @@ pub fn occupied_account(account: &AccountName, why: &Occupied, shoots: &[&str]) 
         Occupied::EntryGone(other) => {
             format!("make {other} again with its tenant's label, or delete the requests that have it")
         }
+        Occupied::Requests(_) => {
+            "label the account with the tenant of the requests, or delete the requests".to_owned()
+        }
         _ => "delete the Shoots, or label the account with their tenant".to_owned(),
     };
     Complaint { code: Ailment::Occupied, account: Some(account.clone()), message, remedy }

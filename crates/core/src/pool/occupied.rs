@@ -20,6 +20,8 @@ pub enum Occupied {
     Shoots(u32),
     /// This entry has the same credentials, and stands for the account.
     SameCredentials(AccountName),
+    /// The statuses of so many requests name it, and its labels do not name their tenant.
+    Requests(u32),
     /// This entry had the same credentials. It was deleted, and requests still use the account.
     EntryGone(AccountName),
 }
@@ -30,6 +32,8 @@ impl fmt::Display for Occupied {
             Self::Shoots(1) => formatter.write_str("has 1 Shoot in it"),
             Self::Shoots(count) => write!(formatter, "has {count} Shoots in it"),
             Self::SameCredentials(other) => write!(formatter, "has the same credentials as {other}"),
+            Self::Requests(1) => formatter.write_str("is named by the status of 1 request"),
+            Self::Requests(count) => write!(formatter, "is named by the statuses of {count} requests"),
             Self::EntryGone(other) => {
                 write!(formatter, "has the credentials of {other}, which was deleted and is still used")
             }

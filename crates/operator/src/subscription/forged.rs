@@ -7,7 +7,7 @@ use super::{
     term::{Term, account_of, key_of},
 };
 use crate::{
-    ledger::LedgerError,
+    ledger::{About, Event, LedgerError},
     runtime::{events::Tone, queue::Outcome},
 };
 use allotment_api::{
@@ -32,11 +32,40 @@ pub(super) enum Bound {
     Truly,
     /// The ledger has given it another account.
     Elsewhere,
-    /// The ledger has given it nothing, and no Shoot says otherwise.
+    /// The ledger has given it nothing, and neither a Shoot nor the history says otherwise.
     Never,
-    /// The ledger has lost it: a Shoot says that there was an account, but not enough to give it back.
+    /// The ledger has lost it: a Shoot or the history says that there was an account, but not enough to give it back.
     Unproven(String),
 }
+
+/// What shows that a request was given an account which the ledger does not have.
+#[derive(Clone, Copy, Debug)]
+enum Trace {
+    /// A Shoot with the request's UID: only the operators write Shoots.
+    Shoot,
+    /// The history, which outlives a rebuild.
+    History,
+}
+
+impl Trace {
+    fn restored(self) -> &'static str {
+        match self {
+            Self::Shoot => "the ledger had lost it; its Shoot is in the account, and the binding agrees",
+            Self::History => "the ledger had lost it; its history says so, and the binding agrees",
+        }
+    }
+
+    fn unproven(self) -> &'static str {
+        match self {
+            Self::Shoot => "its Shoot is in another account than its status names, or the labels of the binding disagree",
+            Self::History => "the history says that it was given the account, and the labels of the binding disagree",
+        }
+    }
+}
+
+/// As many entries of the history as are read about one request. The last one that matters is among them: a request that has an
+/// account makes no more.
+const REMEMBERED: u32 = 50;
 
 /// The condition of a request whose account the ledger has lost.
 pub(super) const ASSIGNMENT_KNOWN: &str = "AssignmentKnown";
@@ -57,7 +86,7 @@ impl Inner {
     }
 
     /// Whether a status that says Bound is true. A Shoot with the request's UID proves it, too, whatever became of the ledger: only
-    /// the operators write Shoots. The assignment is given back to the request then.
+    /// the operators write Shoots. So does the history. The assignment is given back to the request then.
     pub(super) async fn examine(&self, term: Term, request: &SubscriptionRequest) -> Result<Bound, Trouble> {
         let uid = key_of(request).uid;
         let known = self.assigned().get(&uid).cloned();
@@ -68,7 +97,12 @@ impl Inner {
                     self.assigned().insert(uid, assignment.account.clone());
                     assignment.account
                 }
-                None if self.shoot_of(&uid).await?.is_some() => return self.restore(term, request).await,
+                None if self.shoot_of(&uid).await?.is_some() => {
+                    return self.restore(term, request, Trace::Shoot).await;
+                }
+                None if self.is_remembered(request).await? => {
+                    return self.restore(term, request, Trace::History).await;
+                }
                 None => return Ok(Bound::Never),
             },
         };
@@ -77,18 +111,34 @@ impl Inner {
         Ok(if named.is_none_or(|named| named == account) { Bound::Truly } else { Bound::Elsewhere })
     }
 
-    /// Gives a request back the account that its Shoot is in, if the binding agrees.
-    async fn restore(&self, term: Term, request: &SubscriptionRequest) -> Result<Bound, Trouble> {
+    /// Whether the history says that a request was given the account that its status names, and has not given it back.
+    async fn is_remembered(&self, request: &SubscriptionRequest) -> Result<bool, Trouble> {
+        let Some(named) = account_of(&self.index(), request) else { return Ok(false) };
+        let entries = self.ledger.history(About::Request(&key_of(request).uid), REMEMBERED).await?;
+        let last = entries.into_iter().rev().find(|entry| {
+            matches!(entry.event, Event::Assigned | Event::Kept | Event::Released | Event::Lost)
+        });
+        let is_given = |event| matches!(event, Event::Assigned | Event::Kept);
+        Ok(last.is_some_and(|last| is_given(last.event) && last.account == Some(named)))
+    }
+
+    /// Gives a request back the account that it was given, if the binding agrees.
+    async fn restore(
+        &self,
+        term: Term,
+        request: &SubscriptionRequest,
+        trace: Trace,
+    ) -> Result<Bound, Trouble> {
         let proven = {
             let index = self.index();
             let proven = self.proven_assignment(&index, request);
-            proven.filter(|it| index.shows_shoot_of(&it.account, &it.request.uid))
+            proven.filter(|it| match trace {
+                Trace::Shoot => index.shows_shoot_of(&it.account, &it.request.uid),
+                Trace::History => true,
+            })
         };
-        let Some(assignment) = proven else {
-            let because = "its Shoot is in another account than its status names, or the labels of the binding disagree";
-            return Ok(Bound::Unproven(because.to_owned()));
-        };
-        let because = "the ledger had lost it; its Shoot is in the account, and the binding agrees";
+        let Some(assignment) = proven else { return Ok(Bound::Unproven(trace.unproven().to_owned())) };
+        let because = trace.restored();
         match self.ledger.assign(term.epoch, &assignment, because, self.clock.now()).await {
             Ok(()) => {
                 let note = format!(
@@ -138,7 +188,7 @@ impl Inner {
             reason: "AssignmentLost",
             message: format!(
                 "the ledger does not have the account of this request, and it cannot be given back: {because}; nobody else gets the \
-                 account while the Shoot is in it"
+                 account while this request is there"
             ),
         });
         let (generation, now) = (request.metadata.generation, self.clock.now());

@@ -202,9 +202,10 @@ impl Index {
         if self.marked.len() < MOST_MARKED && marks::of_subscription(&request).is_some() {
             self.marked.insert(name.clone(), request.clone());
         }
-        let used = used_by(&request);
+        let used = self.use_of(&request);
         let before = self.requests.insert(name.clone(), request);
-        let relisted = self.learn_use(&name, before.as_deref().and_then(used_by), used);
+        let used_before = before.as_deref().and_then(|before| self.use_of(before));
+        let relisted = self.learn_use(&name, used_before, used);
         let replaced = self.forget_uid_of(before, &name).map(Task::Orphan);
         let requests = std::iter::once(name).chain(admitted).map(Task::Request);
         requests.chain(replaced).chain(relisted).collect()
@@ -216,8 +217,21 @@ impl Index {
         self.returned.remove(name);
         let before = self.requests.remove(name);
         let admitted = self.census.set(name, None).into_iter().map(Task::Request);
-        let relisted = self.learn_use(name, before.as_deref().and_then(used_by), None);
+        let used = before.as_deref().and_then(|before| self.use_of(before));
+        let relisted = self.learn_use(name, used, None);
         admitted.chain(self.forget_uid_of(before, name).map(Task::Orphan)).chain(relisted).collect()
+    }
+
+    /// The account that a request has by its status, and the credentials.
+    fn use_of(&self, request: &SubscriptionRequest) -> Option<(Credential, AccountName)> {
+        let status = request.status.as_ref()?;
+        let has = matches!(status.phase, Some(SubscriptionPhase::Bound | SubscriptionPhase::Releasing));
+        let secret = status.secret_ref.as_ref().filter(|_| has)?;
+        let account = match self.kind {
+            BindingKind::Secret => &secret.name,
+            _ => status.gardener_secret_name.as_ref()?,
+        };
+        Some((credential("Secret", &secret.namespace, &secret.name), AccountName::new(account)))
     }
 
     /// A request uses other credentials than before, or none any more.
@@ -227,8 +241,7 @@ impl Index {
         before: Option<(Credential, AccountName)>,
         now: Option<(Credential, AccountName)>,
     ) -> Vec<Task> {
-        if before == now || self.kind == BindingKind::Secret {
-            // Where Secrets are the entries, another entry has other credentials.
+        if before == now {
             return Vec::new();
         }
         if let Some((credential, _)) = &before
@@ -306,11 +319,15 @@ impl Index {
         let entry = &fresh.entry;
         let was_free = self.is_listed_as_free(&account);
         let before = self.entries.get(&account).map(|known| known.credential.clone());
+        let is_anothers = self.entries.get(&account).is_some_and(|known| known.entry.tenant != entry.tenant);
         self.unlist(&account);
         if entry.tenant.is_some() || entry.dirty {
             self.taken.remove(&account);
         }
         let mut tasks = vec![Task::Account(account.clone())];
+        // Whether their assignments are proven depends on it.
+        let users = self.used_by.get(&credential).filter(|_| is_anothers).into_iter().flatten();
+        tasks.extend(users.map(|(request, _)| Task::Request(request.clone())));
         if let Some(tenant) = &entry.tenant {
             self.held.entry(tenant.clone()).or_default().insert(account.clone());
         }
@@ -437,15 +454,6 @@ pub(super) fn census_entry(request: &SubscriptionRequest) -> census::Entry {
         created: request.metadata.creation_timestamp.as_ref().map(|time| time.0),
         standing: Standing::new(is_waiting, is_refused(request)),
     }
-}
-
-/// The account that a request has by its status, and the credentials.
-fn used_by(request: &SubscriptionRequest) -> Option<(Credential, AccountName)> {
-    let status = request.status.as_ref()?;
-    let has = matches!(status.phase, Some(SubscriptionPhase::Bound | SubscriptionPhase::Releasing));
-    let secret = status.secret_ref.as_ref().filter(|_| has)?;
-    let account = AccountName::new(status.gardener_secret_name.as_ref()?);
-    Some((credential("Secret", &secret.namespace, &secret.name), account))
 }
 
 fn credential(kind: &str, namespace: &str, name: &str) -> Credential {

@@ -162,8 +162,19 @@ impl Index {
             false => None,
         };
         let other = stands.cloned().map(Occupied::SameCredentials);
-        let in_use = || self.users_of_a_gone_entry(account).or_else(|| self.shoots_that_occupy(account));
+        let in_use = || {
+            let used = self.users_of_a_gone_entry(account).or_else(|| self.users_of(account, known));
+            used.or_else(|| self.shoots_that_occupy(account))
+        };
         other.or_else(|| in_use().filter(|_| known.entry.is_free()))
+    }
+
+    /// Requests whose statuses name an account that is free by its labels: somebody took the label away, or the ledger is younger
+    /// than they are.
+    fn users_of(&self, account: &AccountName, known: &PoolEntry) -> Option<Occupied> {
+        let users = self.used_by.get(&known.credential)?.values().filter(|used| *used == account).count();
+        let users = u32::try_from(users).unwrap_or(u32::MAX);
+        (users > 0 && !self.planted.has(Planted::ShootsOccupyNothing)).then_some(Occupied::Requests(users))
     }
 
     /// The entry that requests have who use the credentials of an account, if it was deleted.

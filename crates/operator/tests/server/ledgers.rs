@@ -163,6 +163,39 @@ pub async fn a_request_that_only_says_that_it_is_bound_is_corrected(landscape: L
     Ok(())
 }
 
+/// A rebuild keeps the history. Whoever was given an account, and has no Shoot yet, keeps it from everybody else though somebody took
+/// the label away; with the label, it is given back.
+pub async fn an_account_that_the_history_knows_goes_to_nobody_else(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a"], json!({ "hyperscalerType": "aws" })).await?;
+    let first = stage.start();
+    stage.ask("r", "ga-1").await?;
+    stage.bound("r").await?;
+    drop(first);
+    stage.label("a", json!({ "tenantName": null })).await?;
+    stage.operator("repair", &stage.ledger).rebuild().await?;
+    let _second = stage.start();
+    stage
+        .request_that("r", "says that its account is not known", |request| {
+            let conditions = request.status.iter().flat_map(|status| &status.conditions);
+            let mut known = conditions.filter(|condition| condition.type_ == "AssignmentKnown");
+            known.any(|condition| condition.message.contains("history"))
+        })
+        .await?;
+    assert_eq!(stage.bound("r").await?, "a");
+    stage.ask("next", "ga-2").await?;
+    let waiting = stage.in_phase("next", SubscriptionPhase::Waiting).await?;
+    let said = format!("{:?}", waiting.status.unwrap().conditions);
+    assert!(said.contains("named by the status of 1 request"), "{said}");
+    stage.label("a", json!({ "tenantName": "ga-1" })).await?;
+    until("it is given back", async || {
+        let row = stage.ledger.account(&AccountName::new("a")).await.map_err(|error| error.to_string())?;
+        row.filter(|row| row.assignments.len() == 1).map(drop).ok_or(String::new())
+    })
+    .await?;
+    Ok(())
+}
+
 /// Whatever was wrong with the ledger, it is made anew from the cluster, and a halted operator goes on with it.
 async fn made_anew(stage: &Stage, ledger: &Ledger) -> Outcome {
     let halted = stage.start_with("halted", ledger);

@@ -153,6 +153,7 @@ fn main() -> ExitCode {
         case!(ledgers::a_foreign_ledger_is_made_anew),
         case!(ledgers::an_old_ledger_is_made_anew),
         case!(ledgers::a_request_that_only_says_that_it_is_bound_is_corrected),
+        case!(ledgers::an_account_that_the_history_knows_goes_to_nobody_else),
         case!(ledgers::a_killed_operator_is_resumed),
         case!(ledgers::two_leaders_at_once_claim_once),
         case!(isolation::a_hostile_tenant_is_refused_with_a_sentence),

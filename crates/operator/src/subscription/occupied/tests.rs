@@ -216,8 +216,10 @@ fn credentials_are_in_use_when_their_entry_is_gone() {
         .unwrap()
     };
     let (first, second) = (AccountName::new("first"), AccountName::new("second"));
-    let _ = index.learn_credentials_binding(&binding("first", LABELS[2].0));
+    let _ = index.learn_credentials_binding(&binding("first", LABELS[0].0));
     let _ = index.learn_request(request(1, "Bound"));
+    assert_eq!(index.why_occupied(&first), Some(&Occupied::Requests(1)), "though its labels say nothing");
+    let _ = index.learn_credentials_binding(&binding("first", LABELS[2].0));
     let _ = index.learn_credentials_binding(&binding("second", LABELS[0].0));
     assert_eq!(index.why_occupied(&second), Some(&Occupied::SameCredentials(first.clone())));
     let _ = index.forget_binding(BindingRef::Credentials("first".to_owned()));
