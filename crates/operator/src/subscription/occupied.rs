@@ -162,11 +162,11 @@ impl Index {
             false => None,
         };
         let other = stands.cloned().map(Occupied::SameCredentials);
-        let in_use = || {
-            let used = self.users_of_a_gone_entry(account).or_else(|| self.users_of(account, known));
-            used.or_else(|| self.shoots_that_occupy(account))
-        };
-        other.or_else(|| in_use().filter(|_| known.entry.is_free()))
+        if other.is_some() || !known.entry.is_free() {
+            return other;
+        }
+        let used = self.users_of_a_gone_entry(account).or_else(|| self.users_of(account, known));
+        used.or_else(|| self.shoots_that_occupy(account))
     }
 
     /// Requests whose statuses name an account that is free by its labels: somebody took the label away, or the ledger is younger
