@@ -25,8 +25,8 @@ pub struct Fleet {
     pub owners: BTreeMap<RequestUid, String>,
     /// Clusters, by UID, whose finalizers somebody took off.
     pub torn: BTreeSet<String>,
-    /// What the Clusters, by UID, asked for last, and in which generation.
-    pub asked: BTreeMap<String, (i64, Features)>,
+    /// What the Clusters, by UID, asked for in each generation, from the one on that their status is about.
+    pub asked: BTreeMap<String, BTreeMap<i64, Features>>,
 }
 
 /// A Cluster.
@@ -62,6 +62,8 @@ pub struct Wish {
     pub asks: Features,
     /// Whether what it asks for can be had at all.
     pub is_valid: bool,
+    /// Whether it names two tenants: issuers are withheld then, and a Shoot keeps those that it has.
+    pub is_withheld: bool,
 }
 
 /// What can be asked for, and what a Shoot has.
@@ -152,16 +154,27 @@ impl Fleet {
             }
         }
         for wish in self.clusters.values() {
-            let fits = self.shoots.get(&wish.shoot_name).is_some_and(|stand| stand.fits(wish));
+            let asked = self.asked.entry(wish.uid.clone()).or_default();
+            asked.retain(|generation, _| Some(*generation) >= wish.observed);
+            let is_fitted = |generation: i64| self.fitted.contains(&(wish.uid.clone(), generation));
             // What is no change to the Shoot, like administrators, needs no other Shoot: whoever reads may see the one from
             // before, which was well, though it is not at this moment.
-            let before = self.asked.insert(wish.uid.clone(), (wish.generation, wish.asks.clone()));
-            let fitted = before.is_some_and(|(generation, asked)| {
-                asked.is_same_shoot(&wish.asks) && self.fitted.contains(&(wish.uid.clone(), generation))
+            let before = asked.range(..wish.generation).next_back();
+            let is_same = before.is_some_and(|(generation, before)| {
+                before.is_same_shoot(&wish.asks) && is_fitted(*generation)
             });
-            if fits || fitted {
-                self.fitted.insert((wish.uid.clone(), wish.generation));
-            }
+            asked.insert(wish.generation, wish.asks.clone());
+            let stand = self.shoots.get(&wish.shoot_name);
+            // Whoever reports may have read a generation that was replaced meanwhile: it is reported by its number.
+            let fits = |asks: &Features| {
+                stand.is_some_and(|stand| stand.fits(&Wish { asks: asks.clone(), ..wish.clone() }))
+            };
+            let unfitted = asked.iter().filter(|(generation, _)| !is_fitted(**generation));
+            let now: Vec<i64> = unfitted
+                .filter(|(generation, asks)| (**generation == wish.generation && is_same) || fits(asks))
+                .map(|(generation, _)| *generation)
+                .collect();
+            self.fitted.extend(now.into_iter().map(|generation| (wish.uid.clone(), generation)));
         }
     }
 
@@ -342,7 +355,11 @@ impl Fleet {
 impl Stand {
     /// Whether it is what is asked for, works and is healthy.
     fn fits(&self, wish: &Wish) -> bool {
-        self.stage == Stage::Done && self.healthy && !self.deleting && self.has.is_same_shoot(&wish.asks)
+        let is_like_that = match wish.is_withheld {
+            true => self.has.pools == wish.asks.pools,
+            false => self.has.is_same_shoot(&wish.asks),
+        };
+        self.stage == Stage::Done && self.healthy && !self.deleting && is_like_that
     }
 }
 

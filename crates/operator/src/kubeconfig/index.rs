@@ -252,7 +252,12 @@ impl Index {
         let is_same = self
             .clusters
             .current(&name)
-            .is_some_and(|known| known.spec == pruned.spec && known.status == pruned.status);
+            // The label has the tenant, which is judged.
+            .is_some_and(|known| {
+                known.spec == pruned.spec
+                    && known.status == pruned.status
+                    && known.metadata.labels == pruned.metadata.labels
+            });
         self.clusters.insert(name.clone(), Arc::new(pruned));
         if is_same { Vec::new() } else { self.asking_for(&name.name) }
     }

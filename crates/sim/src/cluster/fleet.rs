@@ -7,7 +7,7 @@ use crate::stage::{
 use allotment_api::{
     gardener::{OperationState, OperationType, Shoot},
     kyma::{Cluster, SubscriptionRequest},
-    names::{annotation, finalizer, label},
+    names::{annotation, finalizer, label, tenant},
 };
 use allotment_apiserver::ApiServer;
 use allotment_core::{
@@ -84,6 +84,10 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
         observed: status.observed_generation,
         asks,
         is_valid,
+        is_withheld: cluster.labels().get(tenant::GLOBAL_ACCOUNT_ID).is_some_and(|label| {
+            let selector = &infrastructure.subscription_selector;
+            label != selector && selector != "shared"
+        }),
     })
 }
 
