@@ -62,7 +62,8 @@ pub fn normalise(field: &str, rules: &[PolicyRule]) -> (Vec<PolicyRule>, Vec<Men
 pub fn malformed(rules: &[PolicyRule], scope: Scope) -> Option<String> {
     rules.iter().enumerate().find_map(|(number, rule)| {
         let names_resources = !rule.api_groups.is_empty() && !rule.resources.is_empty();
-        let names_any = !(rule.api_groups.is_empty() && rule.resources.is_empty() && rule.resource_names.is_empty());
+        let names_any =
+            !(rule.api_groups.is_empty() && rule.resources.is_empty() && rule.resource_names.is_empty());
         let why = if rule.verbs.is_empty() {
             "it has no verbs"
         } else if rule.non_resource_urls.is_empty() {

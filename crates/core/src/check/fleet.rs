@@ -62,7 +62,7 @@ pub struct Wish {
     pub asks: Features,
     /// Whether what it asks for can be had at all.
     pub is_valid: bool,
-    /// Whether it names two tenants: issuers are withheld then, and a Shoot keeps those that it has.
+    /// Whether it names two tenants, or one that is not its namespace's: issuers are withheld then, and a Shoot keeps those that it has.
     pub is_withheld: bool,
 }
 

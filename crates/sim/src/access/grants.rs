@@ -205,10 +205,12 @@ impl World {
     fn unrest(&self, request: &KubeconfigRequest) -> Option<String> {
         let status = request.status.clone().unwrap_or_default();
         let is = |key: &str| request.annotations().get(key).is_some_and(|value| value == "true");
-        let is_ready = {
+        let (is_ready, is_withheld) = {
             let state = self.state();
             let cluster = state.eyes.fleet.clusters.get(&request.spec.cluster);
-            cluster.is_some_and(|wish| wish.phase == Some(ClusterPhase::Ready) && !wish.deleting)
+            let is_ready =
+                cluster.is_some_and(|wish| wish.phase == Some(ClusterPhase::Ready) && !wish.deleting);
+            (is_ready, cluster.is_some_and(|wish| wish.is_withheld))
         };
         let phase = phase(request);
         if request.metadata.deletion_timestamp.is_some() {
@@ -218,7 +220,7 @@ impl World {
             return (phase != Some(KubeconfigPhase::Revoked))
                 .then(|| format!("it is to be revoked, and is {phase:?}"));
         }
-        if !is_ready {
+        if !is_ready || is_withheld && phase == Some(KubeconfigPhase::Denied) {
             return None;
         }
         if phase != Some(KubeconfigPhase::Issued) || is(annotation::ROTATE) {
@@ -253,8 +255,7 @@ impl World {
         let path = format!("/api/v1/namespaces/{}", role.namespace);
         let (found, _) = self.ask_server(&self.grounds.server(self, &shoot), Method::GET, &path, None);
         let status = request.status.clone().unwrap_or_default();
-        let says_so =
-            status.conditions.iter().any(|condition| condition.message.contains(&role.namespace));
+        let says_so = status.conditions.iter().any(|condition| condition.message.contains(&role.namespace));
         found == 404 && phase(request) == Some(KubeconfigPhase::Pending) && says_so
     }
 

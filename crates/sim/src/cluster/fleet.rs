@@ -5,6 +5,7 @@ use crate::stage::{
     world::{By, GARDEN, World, path_of},
 };
 use allotment_api::{
+    condition::ConditionStatus,
     gardener::{OperationState, OperationType, Shoot},
     kyma::{Cluster, SubscriptionRequest},
     names::{annotation, finalizer, label, tenant},
@@ -66,6 +67,12 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
     let issuers = cluster.spec.oidc_config.iter().chain(&cluster.spec.additional_oidc_configs);
     asks.clients = issuers.filter_map(|config| config.client_id.clone()).collect();
     asks.administrators = cluster.spec.administrators.iter().cloned().collect();
+    let mut conditions = status.conditions.iter();
+    let is_told_no = conditions
+        .any(|condition| condition.type_ == "TenantAllowed" && condition.status == ConditionStatus::False);
+    let selector = &infrastructure.subscription_selector;
+    let label = cluster.labels().get(tenant::GLOBAL_ACCOUNT_ID).filter(|_| selector != "shared");
+    let is_of_two = label.is_some_and(|label| label != selector);
     Some(Wish {
         uid: cluster.uid().unwrap_or_default(),
         generation: cluster.metadata.generation.unwrap_or_default(),
@@ -84,10 +91,7 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
         observed: status.observed_generation,
         asks,
         is_valid,
-        is_withheld: cluster.labels().get(tenant::GLOBAL_ACCOUNT_ID).is_some_and(|label| {
-            let selector = &infrastructure.subscription_selector;
-            label != selector && selector != "shared"
-        }),
+        is_withheld: is_told_no || is_of_two,
     })
 }
 

@@ -231,6 +231,15 @@ fn probed(world: &World, shoot: &str, token: &str, path: &str) -> u16 {
     }
 }
 
+/// Whether a request says that it waits for a namespace, and has asked us not to make it.
+fn waits_for_namespace(request: &Value) -> bool {
+    let roles = ["/spec/token/permissions", "/spec/oidc/roles"];
+    let mut roles = roles.iter().filter_map(|path| request.pointer(path)?.as_array()).flatten();
+    let conditions = request.pointer("/status/conditions").and_then(Value::as_array);
+    let says = conditions.into_iter().flatten().any(|condition| condition["reason"] == "NamespaceMissing");
+    says && roles.any(|role| role["disableAutomaticNamespaceCreation"] == true)
+}
+
 /// Whether a request asks for a role that no server takes.
 fn has_impossible_rule(request: &Value) -> bool {
     let roles = ["/spec/token/permissions", "/spec/oidc/roles"];
@@ -271,6 +280,9 @@ pub(super) fn unrest(world: &World, platform: usize, request: &Value) -> Option<
     }
     let is_login = request.pointer("/spec/oidc").is_some();
     let is_wrong = text(request, "/spec/token/roleRefs/0/kind") == "Role";
+    if phase == "Pending" && waits_for_namespace(request) {
+        return None;
+    }
     if is_wrong || has_impossible_rule(request) || is_login && !realm.providers.oidc {
         return if phase == "Denied" {
             None

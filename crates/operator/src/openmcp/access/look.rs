@@ -219,7 +219,8 @@ impl Inner {
         let gone = Target::NoCluster { name: format!("Cluster {name}") };
         let Some(cluster) = cluster else {
             // Where there is no Cluster nothing is granted, and whoever could have granted it may be nobody by now.
-            let is_ours = has_secret || labelled == Some(true) || request.metadata.deletion_timestamp.is_some();
+            let is_ours =
+                has_secret || labelled == Some(true) || request.metadata.deletion_timestamp.is_some();
             return (if is_ours { gone } else { Target::NotOurs }, None);
         };
         if !landscapes.is_listed() {

@@ -86,7 +86,8 @@ async fn run(script: &Script, position: &Position) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_ends_early_on_a_server_that_went_back_is_followed_by_a_list() {
     let script = Script::default();
-    *script.lists.lock().unwrap() = VecDeque::from([(100, vec!["a"]), (40, vec![]), (40, vec!["a", "b"]), (40, vec![])]);
+    *script.lists.lock().unwrap() =
+        VecDeque::from([(100, vec!["a"]), (40, vec![]), (40, vec!["a", "b"]), (40, vec![])]);
     *script.watches.lock().unwrap() = VecDeque::from([vec![WatchEvent::Deleted(map("b", 120))]]);
     let position = Position::new();
     let told = run(&script, &position).await;
@@ -168,9 +169,8 @@ async fn a_list_of_a_cache_that_lags_is_not_believed() {
     let position = Position::new();
     let told = run(&script, &position).await;
     let asked = script.asked.lock().unwrap().clone();
-    let wanted = [
-        "list 500", "watch 100", "list 1", "watch 120", "list 500", "list 1", "list 500", "watch 131",
-    ];
+    let wanted =
+        ["list 500", "watch 100", "list 1", "watch 120", "list 500", "list 1", "list 500", "watch 131"];
     assert_eq!(asked, wanted);
     assert_eq!(told.iter().filter(|line| *line == "restarted").count(), 2, "{told:?}");
     assert!(!told.contains(&"reached 90".to_owned()), "{told:?}");

@@ -225,7 +225,8 @@ fn credentials_are_in_use_when_their_entry_is_gone() {
     let _ = index.forget_binding(BindingRef::Credentials("first".to_owned()));
     assert_eq!(index.why_occupied(&second), Some(&Occupied::EntryGone(first.clone())));
     assert_eq!(index.in_the_way_of_a_claim(&second), Some(Occupied::EntryGone(first)));
-    let tasks = index.forget_request(&super::super::index::RequestName { namespace: "n".into(), name: "r".into() });
+    let tasks =
+        index.forget_request(&super::super::index::RequestName { namespace: "n".into(), name: "r".into() });
     assert!(index.why_occupied(&second).is_none() && index.is_listed_as_free(&second));
     assert!(tasks.iter().any(|task| matches!(task, Task::Pool(_))), "who waits is told: {tasks:?}");
 }
