@@ -67,6 +67,11 @@ impl<N: Ord + Clone, P: Clone + PartialEq> Minting<N, P> {
         lock(&self.counted).get(name).and_then(|minted| minted.wait(cause, now))
     }
 
+    /// No token is kept any longer.
+    pub(crate) fn forget_unpublished(&self) {
+        lock(&self.unpublished).clear();
+    }
+
     /// The token is published: it is not kept any longer.
     pub(crate) fn published(&self, name: &N) {
         lock(&self.unpublished).remove(name);

@@ -272,6 +272,14 @@ impl Inner {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What this process did before it leads says nothing of now: another leader may have granted since, or ended a token that is kept
+    /// here.
+    pub(super) fn forget_terms(&self) {
+        self.ended().clear();
+        self.swept().clear();
+        self.minting.forget_unpublished();
+    }
+
     pub(super) fn has_looked(&self, scene: &Scene) {
         self.looks.have_seen(scene.name.clone(), scene.request.metadata.uid.as_deref());
     }

@@ -211,6 +211,7 @@ impl Controller for Operator {
         inner.roles.until_listed().await;
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.queue.clear();
+        inner.forget_terms();
         self.resync();
         let key = |name: &RequestName| inner.fair_key(name);
         work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |name| {

@@ -132,6 +132,8 @@ impl Controller for Operator {
         inner.cache.until_complete().await;
         // A term that was dropped has left tasks behind that nobody will finish.
         inner.lanes.clear();
+        // Another leader may have ended a token that is kept here.
+        inner.minting.forget_unpublished();
         self.resync();
         let workers = inner.parts.settings.workers;
         let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
