@@ -297,7 +297,7 @@ fn request_rows() -> Vec<Row> {
             "spec.role.rules",
             "a rule has apiGroups and resources",
             kubeconfig_request(),
-            json!({ "spec": { "role": { "rules": rules(pods.clone()) } } }),
+            json!({ "spec": { "role": { "rules": rules(pods) } } }),
             json!({ "spec": { "role": { "rules": rules(json!({ "apiGroups": [""], "verbs": ["list"] })) } } }),
         ),
         rule(
@@ -305,7 +305,7 @@ fn request_rows() -> Vec<Row> {
             "spec.clusterRole.rules",
             "a rule has apiGroups and resources, or it has nonResourceURLs and neither of them",
             kubeconfig_request(),
-            json!({ "spec": { "clusterRole": { "rules": rules(paths.clone()) } } }),
+            json!({ "spec": { "clusterRole": { "rules": rules(paths) } } }),
             json!({ "spec": { "clusterRole": { "rules": rules(json!({ "resources": ["pods"], "verbs": ["list"] })) } } }),
         ),
         change(
