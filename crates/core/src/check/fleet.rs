@@ -155,7 +155,6 @@ impl Fleet {
         }
         for wish in self.clusters.values() {
             let asked = self.asked.entry(wish.uid.clone()).or_default();
-            asked.retain(|generation, _| Some(*generation) >= wish.observed);
             let is_fitted = |generation: i64| self.fitted.contains(&(wish.uid.clone(), generation));
             // What is no change to the Shoot, like administrators, needs no other Shoot: whoever reads may see the one from
             // before, which was well, though it is not at this moment.
@@ -163,6 +162,7 @@ impl Fleet {
             let is_same = before.is_some_and(|(generation, before)| {
                 before.is_same_shoot(&wish.asks) && is_fitted(*generation)
             });
+            asked.retain(|generation, _| Some(*generation) >= wish.observed);
             asked.insert(wish.generation, wish.asks.clone());
             let stand = self.shoots.get(&wish.shoot_name);
             // Whoever reports may have read a generation that was replaced meanwhile: it is reported by its number.
