@@ -25,7 +25,7 @@ pub struct Fleet {
     pub owners: BTreeMap<RequestUid, String>,
     /// Clusters, by UID, whose finalizers somebody took off.
     pub torn: BTreeSet<String>,
-    /// What the Clusters, by UID, asked for in each generation, from the one on that their status is about.
+    /// Requested features of each Cluster, by UID and generation. Generations before the observed one are dropped.
     pub asked: BTreeMap<String, BTreeMap<i64, Features>>,
 }
 

@@ -272,8 +272,7 @@ impl Inner {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What this process did before it leads says nothing of now: another leader may have granted since, or ended a token that is kept
-    /// here.
+    /// Drops the state of earlier leader terms: another leader may have granted since, or ended a token that is kept here.
     pub(super) fn forget_terms(&self) {
         self.ended().clear();
         self.swept().clear();

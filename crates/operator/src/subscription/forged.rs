@@ -38,7 +38,7 @@ pub(super) enum Bound {
     Unproven(String),
 }
 
-/// What shows that a request was given an account which the ledger does not have.
+/// Evidence that a request was given an account that the ledger has lost.
 #[derive(Clone, Copy, Debug)]
 enum Trace {
     /// A Shoot with the request's UID: only the operators write Shoots.

@@ -13,7 +13,7 @@ use crate::runtime::{
 use allotment_api::{
     gardener::{CredentialsBinding, OperationState, SecretBinding, Shoot, ShootStatus},
     kyma::{BindingKind, SubscriptionPhase, SubscriptionRequest},
-    names::{annotation, label},
+    names::{annotation, finalizer, label},
 };
 use allotment_core::{
     marks,
@@ -222,8 +222,13 @@ impl Index {
         admitted.chain(self.forget_uid_of(before, name).map(Task::Orphan)).chain(relisted).collect()
     }
 
-    /// The account that a request has by its status, and the credentials.
+    /// The account that a request has by its status, and the credentials. A deleted request without our finalizer has given its
+    /// account back; a tenant may keep it, with that status, by a finalizer of its own.
     fn use_of(&self, request: &SubscriptionRequest) -> Option<(Credential, AccountName)> {
+        let is_deleted = request.metadata.deletion_timestamp.is_some();
+        if is_deleted && !request.finalizers().iter().any(|name| name == finalizer::SUBSCRIPTION) {
+            return None;
+        }
         let status = request.status.as_ref()?;
         let has = matches!(status.phase, Some(SubscriptionPhase::Bound | SubscriptionPhase::Releasing));
         let secret = status.secret_ref.as_ref().filter(|_| has)?;

@@ -42,7 +42,7 @@ const REST_WITHIN: u64 = 600_000;
 /// waits is looked at every minute, which may show another place in the queue.
 const AT_REST: u64 = 70_000;
 
-/// What a server refuses may be tried this often in that time: a few objects, twice a minute.
+/// Most refused writes in that time: a few objects, each retried twice a minute.
 const REFUSED_AT_REST: u64 = 20;
 
 /// After a resync nothing may be written for this long: what waits is looked at every minute.

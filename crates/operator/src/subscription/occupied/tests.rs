@@ -225,6 +225,17 @@ fn credentials_are_in_use_when_their_entry_is_gone() {
     let _ = index.forget_binding(BindingRef::Credentials("first".to_owned()));
     assert_eq!(index.why_occupied(&second), Some(&Occupied::EntryGone(first.clone())));
     assert_eq!(index.in_the_way_of_a_claim(&second), Some(Occupied::EntryGone(first)));
+    // Whoever keeps a released request by a finalizer of its own keeps no account.
+    let _ = index.learn_request(
+        serde_json::from_value(json!({
+            "metadata": { "name": "kept", "namespace": "n", "uid": "kept", "resourceVersion": "1",
+                "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["tenant.example.com/own"] },
+            "spec": { "provider": "aws", "subscriptionSelector": "t" },
+            "status": { "phase": "Releasing", "gardenerSecretName": "first",
+                "secretRef": { "name": "s", "namespace": "garden-p" } },
+        }))
+        .unwrap(),
+    );
     let tasks =
         index.forget_request(&super::super::index::RequestName { namespace: "n".into(), name: "r".into() });
     assert!(index.why_occupied(&second).is_none() && index.is_listed_as_free(&second));

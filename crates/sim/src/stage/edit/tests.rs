@@ -20,15 +20,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How often each field is changed.
 const TIMES: u64 = 6;
 
-/// Fields that no value goes into, by kind: a Cluster that Gardener makes is not one that somebody brings, and objects with a field that
-/// cannot be changed are changed field by field.
-const REFUSED: [(&str, &str); 8] = [
+/// Fields that no value goes into, by kind: a Cluster that Gardener makes is not one that somebody brings, a rule about resources is not
+/// one about paths, and objects with a field that cannot be changed are changed field by field.
+const REFUSED: [(&str, &str); 9] = [
     ("Cluster", "spec.byoc"),
     ("Cluster", "spec.byoc.kubeconfigSecretRef"),
     ("Cluster", "spec.byoc.kubeconfigSecretRef.key"),
     ("Cluster", "spec.byoc.kubeconfigSecretRef.name"),
     ("Cluster", "spec.core"),
     ("Cluster", "spec.infrastructure"),
+    ("KubeconfigRequest", "spec.clusterRole.rules[0].nonResourceURLs[0]"),
     ("KubeconfigRequest", "spec.role.rules[0].nonResourceURLs"),
     ("KubeconfigRequest", "spec.role.rules[0].nonResourceURLs[0]"),
 ];

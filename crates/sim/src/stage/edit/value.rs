@@ -35,6 +35,9 @@ const WORDS: &[&str] =
 /// Networks, for texts that a rule says are one.
 const NETWORKS: [&str; 4] = ["10.0.0.0/8", "10.250.0.0/16", "10.64.0.0/13", "0.0.0.0/0"];
 
+/// What an RBAC rule is about, unless it is about paths: the schemas refuse others.
+const ASKED_FOR: [&str; 2] = ["apiGroups", "resources"];
+
 /// The most entries of a list or a map.
 const MOST: u64 = 3;
 
@@ -121,7 +124,8 @@ pub(super) fn items_of(schema: &Value) -> Value {
 fn list(schema: &Value, name: &str, dice: &mut Dice) -> Value {
     let length = |name: &str| schema[name].as_u64();
     let most = length("maxItems").unwrap_or(MOST).min(MOST);
-    let count = dice.between(length("minItems").unwrap_or(0), most);
+    let least = u64::from(ASKED_FOR.contains(&name));
+    let count = dice.between(length("minItems").unwrap_or(least), most);
     let items = &items_of(schema);
     let mut all: Vec<Value> = Vec::new();
     for _ in 0..count {
@@ -138,9 +142,13 @@ fn object(schema: &Value, name: &str, dice: &mut Dice) -> Value {
     let required = schema["required"].as_array();
     let is_required = |field: &str| required.is_some_and(|all| all.iter().any(|one| one == field));
     for (field, inner) in schema["properties"].as_object().into_iter().flatten() {
-        if is_required(field) || dice.happens(300) {
+        let likely = if ASKED_FOR.contains(&field.as_str()) { 900 } else { 300 };
+        if is_required(field) || dice.happens(likely) {
             fields.insert(field.clone(), sample(inner, meaning(name, field), dice));
         }
+    }
+    if fields.contains_key("nonResourceURLs") && dice.happens(500) {
+        fields.retain(|field, _| !ASKED_FOR.contains(&field.as_str()));
     }
     if schema["additionalProperties"].is_object() {
         for _ in 0..dice.below(MOST) {
