@@ -62,7 +62,10 @@ pub struct Wish {
     pub asks: Features,
     /// Whether what it asks for can be had at all.
     pub is_valid: bool,
-    /// Whether it names two tenants, or one that is not its namespace's: issuers are withheld then, and a Shoot keeps those that it has.
+    /// Whether its selector and its label name different tenants.
+    pub names_two_tenants: bool,
+    /// Whether it names two tenants, or one that is not its namespace's: a Shoot keeps the issuers and administrators that it has then, and
+    /// gets no others.
     pub is_withheld: bool,
 }
 
@@ -309,9 +312,9 @@ impl Fleet {
         let has_phase = |phase| request.is_some_and(|request| request.phase == Some(phase));
         let is_true = match (wish.phase, wish.reason.as_str()) {
             (Some(ClusterPhase::Ready), _) => own.is_some_and(|own| {
-                own.fits(wish)
-                    && own.has.administrators == wish.asks.administrators
-                    && own.has.disk == wish.asks.disk
+                let (has, asks) = (&own.has.administrators, &wish.asks.administrators);
+                let has_administrators = if wish.is_withheld { has.is_subset(asks) } else { has == asks };
+                own.fits(wish) && has_administrators && own.has.disk == wish.asks.disk
             }),
             (Some(ClusterPhase::Failed), "ShootMissing") => own.is_none() && wish.shoot_uid.is_some(),
             (Some(ClusterPhase::Failed), "ShootTaken") => own.is_none() && stand.is_some(),
@@ -324,6 +327,7 @@ impl Fleet {
                 request.is_some_and(|request| request.deleting) || has_phase(SubscriptionPhase::Denied)
             }
             (Some(ClusterPhase::Failed), "Invalid") => !wish.is_valid,
+            (Some(ClusterPhase::Failed), "TenantsDiffer") => wish.names_two_tenants,
             (Some(ClusterPhase::Waiting), _) => has_phase(SubscriptionPhase::Waiting),
             _ => false,
         };

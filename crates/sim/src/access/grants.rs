@@ -220,7 +220,8 @@ impl World {
             return (phase != Some(KubeconfigPhase::Revoked))
                 .then(|| format!("it is to be revoked, and is {phase:?}"));
         }
-        if !is_ready || is_withheld && phase == Some(KubeconfigPhase::Denied) {
+        let is_told = |reason| status.conditions.iter().any(|condition| condition.reason == reason);
+        if !is_ready || is_withheld && (phase == Some(KubeconfigPhase::Denied) || is_told("NotRenewed")) {
             return None;
         }
         if phase != Some(KubeconfigPhase::Issued) || is(annotation::ROTATE) {

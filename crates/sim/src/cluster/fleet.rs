@@ -72,7 +72,7 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
         .any(|condition| condition.type_ == "TenantAllowed" && condition.status == ConditionStatus::False);
     let selector = &infrastructure.subscription_selector;
     let label = cluster.labels().get(tenant::GLOBAL_ACCOUNT_ID).filter(|_| selector != "shared");
-    let is_of_two = label.is_some_and(|label| label != selector);
+    let names_two_tenants = label.is_some_and(|label| label != selector);
     Some(Wish {
         uid: cluster.uid().unwrap_or_default(),
         generation: cluster.metadata.generation.unwrap_or_default(),
@@ -91,7 +91,8 @@ pub(crate) fn wish_of(object: &Value, disk: u64) -> Option<Wish> {
         observed: status.observed_generation,
         asks,
         is_valid,
-        is_withheld: is_told_no || is_of_two,
+        names_two_tenants,
+        is_withheld: is_told_no || names_two_tenants,
     })
 }
 

@@ -42,8 +42,8 @@ const REST_WITHIN: u64 = 600_000;
 /// waits is looked at every minute, which may show another place in the queue.
 const AT_REST: u64 = 70_000;
 
-/// Most refused writes in that time: a few objects, each retried twice a minute.
-const REFUSED_AT_REST: u64 = 20;
+/// Most writes in that time that are refused or change nothing: a few objects, each retried twice a minute.
+const IDLE_AT_REST: u64 = 30;
 
 /// After a resync nothing may be written for this long: what waits is looked at every minute.
 const QUIET: u64 = 75_000;
@@ -187,14 +187,14 @@ async fn comes_to_rest(world: &World, people: &mut People, cast: &RefCell<[Repli
         let now = world.millis();
         let violations = at_rest(world);
         let awake = cast.borrow().iter().all(Replica::is_awake);
-        let (activity, refused) = {
+        let (activity, idle) = {
             let state = world.state();
-            ((state.server_writes, state.eyes.entry), state.refused_writes)
+            ((state.server_writes, state.eyes.entry), state.idle_writes)
         };
         let rests = violations.is_empty() && awake && !people.busy && activity == last;
         last = activity;
-        since = since.filter(|&(_, before): &(u64, u64)| rests && refused <= before + REFUSED_AT_REST);
-        let (rested, _) = *since.get_or_insert((now, refused));
+        since = since.filter(|&(_, before): &(u64, u64)| rests && idle <= before + IDLE_AT_REST);
+        let (rested, _) = *since.get_or_insert((now, idle));
         if rests && now >= rested + AT_REST {
             return true;
         }

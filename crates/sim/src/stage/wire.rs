@@ -21,7 +21,7 @@ use allotment_core::check::Violation;
 use allotment_operator::ledger::{Fate, LedgerError, Wait, Weather};
 use bytes::Bytes;
 use futures::future::poll_fn;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use kube::client::Body;
 use std::{
@@ -102,6 +102,7 @@ impl Wire {
     async fn send(self, request: Request<Bytes>) -> Result<Response<AnswerBody>, BoxError> {
         let Self { world, server, side, role, replica, shoot, number } = self;
         let call = Call::read_as(role, side, request.method(), request.uri(), request.body());
+        let is_patch = request.method() == Method::PATCH;
         let kind = kind_of(&call);
         let state = state_of(&world, role, &call);
         let (harm, latency) = world.begin(replica, call.operation, state, kind);
@@ -125,6 +126,7 @@ impl Wire {
         }
         let mut service = server.faulty_service(admin(), plan, Duration::from_millis(latency));
         let mut answer = service.call(request.map(Full::new));
+        let mut has_changed = false;
         let answer = poll_fn(|context| {
             // A process that has ended sends nothing more.
             if world.is_crashed(replica) {
@@ -133,6 +135,7 @@ impl Wire {
             let before = server.with_server(|server| server.revision());
             let polled = answer.as_mut().poll(context);
             if server.with_server(|server| server.revision()) != before {
+                has_changed = true;
                 world.tell(|| format!("operator {replica} wrote {} {}", call.operation, call.name));
                 match &shoot {
                     _ if role == Role::Openmcp => {
@@ -171,7 +174,7 @@ impl Wire {
         }
         if kind == Kind::Write {
             let status = answer.as_ref().ok().map(|answer| answer.status().as_u16());
-            world.answered_write(call.operation, status);
+            world.answered_write(call.operation, status, is_patch && !has_changed);
         }
         world.tell(|| {
             let outcome = answer.as_ref().map_or(0, |answer| answer.status().as_u16());

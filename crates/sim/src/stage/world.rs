@@ -138,10 +138,10 @@ pub(crate) struct State {
     pub(crate) pauses: Vec<(usize, u64)>,
     /// Everything that operators wrote, but Leases.
     pub(crate) writes: u64,
-    /// Those to servers that were taken, or failed.
+    /// Those to servers that changed something, or failed.
     pub(crate) server_writes: u64,
-    /// Those that a server refused for what they are.
-    pub(crate) refused_writes: u64,
+    /// Those that a server refused for what they are, and patches that changed nothing.
+    pub(crate) idle_writes: u64,
     pub(crate) calls: u64,
     /// The configuration of the cluster operators, and how often it was changed.
     pub(crate) clusters: cluster::Policy,
@@ -211,7 +211,7 @@ impl World {
             pauses: Vec::new(),
             writes: 0,
             server_writes: 0,
-            refused_writes: 0,
+            idle_writes: 0,
             calls: 0,
             clusters: staff::policy(staff::DISK, options)?,
             configured: 0,
@@ -276,14 +276,16 @@ impl World {
         }
     }
 
-    /// A server has answered a write. What it refuses is tried again from time to time, for somebody may change the world.
-    pub(crate) fn answered_write(&self, operation: &str, status: Option<u16>) {
+    /// A server has answered a write. What it refuses is tried again from time to time, for somebody may change the world; with it goes
+    /// what was patched before.
+    pub(crate) fn answered_write(&self, operation: &str, status: Option<u16>, is_same: bool) {
         if LEASES.contains(&operation) {
             return;
         }
         let mut state = self.state();
         match status {
-            Some(403 | 404 | 422) => state.refused_writes += 1,
+            Some(403 | 404 | 422) => state.idle_writes += 1,
+            Some(200) if is_same => state.idle_writes += 1,
             _ => state.server_writes += 1,
         }
     }

@@ -13,6 +13,9 @@ use allotment_api::{
 };
 use jiff::Timestamp;
 
+/// The reason of what is not applied because it gives access to somebody who may not have it.
+const WITHHELD: &str = "Withheld";
+
 const PAUSED: &str = " (paused by the annotation allotment.dev/pause)";
 
 /// A status in the making: it begins with the one that is there.
@@ -61,14 +64,6 @@ impl Draft {
         let said = self.status.conditions.iter_mut().find(|condition| condition.type_ == type_.as_str());
         if let Some(said) = said {
             said.message.push_str(words);
-        }
-    }
-
-    /// What was said is as true of this generation.
-    pub fn still(&mut self, type_: ClusterCondition) {
-        let said = self.status.conditions.iter_mut().find(|condition| condition.type_ == type_.as_str());
-        if let Some(said) = said {
-            said.observed_generation = self.generation;
         }
     }
 
@@ -151,10 +146,26 @@ impl Draft {
         }
     }
 
+    /// Says who has cluster-admin, or from whom it is withheld.
+    pub fn administrated(&mut self, users: &[String], withheld: Option<String>) {
+        let applied = ClusterCondition::AdministratorsApplied;
+        match (users.len(), withheld) {
+            (_, Some(why)) => self.say(applied, false, WITHHELD, why),
+            (0, None) => self.drop_condition(applied),
+            (1, None) => self.say(applied, true, "Applied", "1 user has cluster-admin"),
+            (many, None) => self.say(applied, true, "Applied", format!("{many} users have cluster-admin")),
+        }
+    }
+
+    /// Whether it is said that something is withheld.
+    pub fn is_withheld(&self, type_: ClusterCondition) -> bool {
+        condition::find(&self.status.conditions, type_.as_str()).is_some_and(|said| said.reason == WITHHELD)
+    }
+
     /// Whether the issuers are rolled out or withheld, and what could not be done as asked.
     pub fn oidc(&mut self, view: &View<'_>, notes: &[Note], is_rolled_out: bool, withheld: Option<String>) {
         if let Some(withheld) = withheld {
-            return self.say(ClusterCondition::OidcApplied, false, "Withheld", withheld);
+            return self.say(ClusterCondition::OidcApplied, false, WITHHELD, withheld);
         }
         let spec = &view.cluster.spec;
         if spec.oidc_config.is_none() && spec.additional_oidc_configs.is_empty() {

@@ -295,26 +295,21 @@ pub(super) fn administrate(view: &View<'_>, mut draft: Draft) -> Decision {
     let mut wanted = view.cluster.spec.administrators.clone();
     wanted.sort_unstable();
     wanted.dedup();
-    if tenant::judge(view).is_err() {
-        wanted.retain(|user| draft.status.administrators.contains(user));
-    }
+    let withheld = withhold(view, &draft, &mut wanted);
     // What was begun, and not seen to its end, may have left something inside.
     let is_open = draft.says(ClusterCondition::AdministratorsApplied)
-        && !draft.holds(ClusterCondition::AdministratorsApplied);
+        && !draft.holds(ClusterCondition::AdministratorsApplied)
+        && !draft.is_withheld(ClusterCondition::AdministratorsApplied);
     let has_changed = wanted != draft.status.administrators || is_open;
     if wanted.is_empty() && !has_changed {
-        draft.drop_condition(ClusterCondition::AdministratorsApplied);
+        draft.administrated(&[], withheld);
         return rest(draft);
     }
     let can_be_reached = draft.status.phase == Some(ClusterPhase::Ready);
     match view.administrators {
         Looked::Seen(()) => {
-            let message = match wanted.len() {
-                1 => "1 user has cluster-admin".to_owned(),
-                many => format!("{many} users have cluster-admin"),
-            };
+            draft.administrated(&wanted, withheld);
             draft.status.administrators = wanted;
-            draft.say(ClusterCondition::AdministratorsApplied, true, "Applied", message);
             rest(draft)
         }
         Looked::Failed(why) => {
@@ -342,10 +337,23 @@ pub(super) fn administrate(view: &View<'_>, mut draft: Draft) -> Decision {
             rest(draft)
         }
         Looked::Due | Looked::NotYet => {
-            draft.still(ClusterCondition::AdministratorsApplied);
+            if draft.says(ClusterCondition::AdministratorsApplied) || withheld.is_some() {
+                draft.administrated(&wanted, withheld);
+            }
             rest(draft)
         }
     }
+}
+
+/// Leaves out who may not be added: a Cluster whose tenant is not its namespace's gives cluster-admin to nobody else. Returns why, if
+/// there are others.
+fn withhold(view: &View<'_>, draft: &Draft, wanted: &mut Vec<String>) -> Option<String> {
+    let denial = tenant::judge(view).err()?;
+    let asked = wanted.len();
+    wanted.retain(|user| draft.status.administrators.contains(user));
+    let left_out = asked - wanted.len();
+    let message = format!("withheld from {left_out} of {asked} users: {}", denial.message);
+    (left_out > 0).then_some(message)
 }
 
 /// What became of its account, where nothing else is decided.

@@ -31,6 +31,34 @@ fn a_shoot_that_is_there_stays_when_its_namespace_loses_the_tenant() {
     assert_eq!(status.phase, Some(ClusterPhase::Ready));
 }
 
+fn administrators(status: &ClusterStatus) -> Option<(&str, &str)> {
+    let said = crate::condition::find(&status.conditions, "AdministratorsApplied")?;
+    Some((said.reason.as_str(), said.message.as_str()))
+}
+
+#[test]
+fn a_status_says_from_whom_cluster_admin_is_withheld() {
+    let mut world = World::ready();
+    world.cluster["status"]["administrators"] = json!(["ann"]);
+    world.cluster["spec"]["administrators"] = json!(["ann", "bob", "cyd"]);
+    world.role = NamespaceRole::Tenants([crate::pool::Tenant::new("t-2")].into());
+    let status = world.rest();
+    assert_eq!(status.administrators, ["ann"]);
+    let (reason, message) = administrators(&status).unwrap();
+    assert!(
+        reason == "Withheld" && message.starts_with("withheld from 2 of 3 users: namespace kcp does not"),
+        "{message}"
+    );
+    assert_eq!(world.rest(), status, "once is enough");
+    // Nobody else is asked for any more.
+    world.cluster["spec"]["administrators"] = json!(["ann"]);
+    assert_eq!(administrators(&world.rest()), Some(("Applied", "1 user has cluster-admin")));
+    world.cluster["spec"]["administrators"] = json!(["ann", "bob"]);
+    world.rest();
+    world.role = NamespaceRole::Tenants([crate::pool::Tenant::new("t-1")].into());
+    assert!(matches!(world.decide().step, Step::Administrate(users) if users == ["ann", "bob"]));
+}
+
 /// A Cluster for a shared account that names no tenant.
 fn shared() -> World {
     let mut world = World::new();
@@ -54,6 +82,7 @@ fn a_cluster_is_of_the_tenant_that_it_was_made_for_whoever_gets_the_namespace() 
         world.cluster["metadata"]["labels"] = label;
         let status = world.rest();
         assert!(status.administrators.is_empty());
+        assert_eq!(administrators(&status).unwrap().0, "Withheld");
         let said = crate::condition::find(&status.conditions, "TenantAllowed").unwrap();
         assert_eq!((said.status, said.reason.as_str()), (ConditionStatus::False, "OtherTenant"));
         assert!(!said.message.contains("t-1"), "{}", said.message);
