@@ -232,7 +232,7 @@ fn probed(world: &World, shoot: &str, token: &str, path: &str) -> u16 {
 }
 
 /// Whether a request says that it waits for a namespace, and has asked us not to make it.
-fn waits_for_namespace(request: &Value) -> bool {
+pub(super) fn waits_for_namespace(request: &Value) -> bool {
     let roles = ["/spec/token/permissions", "/spec/oidc/roles"];
     let mut roles = roles.iter().filter_map(|path| request.pointer(path)?.as_array()).flatten();
     let conditions = request.pointer("/status/conditions").and_then(Value::as_array);
