@@ -63,3 +63,25 @@ fn a_database_that_cannot_be_used_says_what_to_do() {
     let folder = configured("postgres://user:s3cret@db.example.com/ledger?sslmode=prefer");
     expect(&allotment(folder.path(), &["ledger", "migrate"]), 1, "use verify-full");
 }
+
+/// Whoever asks from time to time must be able to tell "no" from "nobody answered".
+#[test]
+fn what_cannot_be_read_is_not_a_finding() {
+    let folder = configured("postgres://user:s3cret@127.0.0.1:1/ledger");
+    let kubeconfig = folder.path().join("kubeconfig");
+    let server = "{name: k, cluster: {server: 'https://127.0.0.1:1'}}";
+    let text = format!(
+        "apiVersion: v1\nkind: Config\nclusters: [{server}]\nusers: [{{name: k, user: {{token: t}}}}]\n\
+         contexts: [{{name: k, context: {{cluster: k, user: k}}}}]\ncurrent-context: k\n"
+    );
+    fs::write(&kubeconfig, text).unwrap();
+    let kubeconfig = kubeconfig.to_str().unwrap();
+    for command in
+        [&["ledger", "verify"][..], &["pool", "doctor"], &["pool", "status"], &["pool", "history", "a"]]
+    {
+        let reach = ["--garden-kubeconfig", kubeconfig, "--kubeconfig", kubeconfig];
+        let ran = allotment(folder.path(), &[command, &reach].concat());
+        expect(&ran, 3, "127.0.0.1:1");
+        assert!(!ran.said.contains("s3cret"), "{}", ran.said);
+    }
+}

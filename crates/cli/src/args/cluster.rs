@@ -47,7 +47,7 @@ pub(crate) enum ClusterCommand {
     /// Each Shoot is rendered with that configuration and applied as a trial, which the garden checks and does not store; what
     /// is otherwise in its answer is shown, field by field. Run it with the new file before it is rolled out.
     #[command(
-        after_help = "Exit codes: 0 nothing would change, 1 something would or would be refused, 2 wrong usage.\n\n\
+        after_help = "Exit codes: 0 nothing would change, 1 something would or would be refused, 2 wrong usage, 3 something could not be read.\n\n\
         Examples:\n  \
         allotment cluster diff --all-namespaces --config new.yaml\n  \
         allotment cluster diff example-cluster -n cluster-operator --config new.yaml\n  \

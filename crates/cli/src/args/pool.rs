@@ -27,7 +27,7 @@ pub(crate) enum PoolCommand {
     ///
     /// Without --config there is no ledger to ask, and the labels have to do.
     #[command(
-        after_help = "Exit codes: 0 the answer is there, 1 something could not be read, 2 wrong usage.\n\n\
+        after_help = "Exit codes: 0 the answer is there, 2 wrong usage, 3 something could not be read.\n\n\
         Examples:\n  \
         allotment pool status --config config.yaml\n  \
         allotment pool status --garden-kubeconfig garden.kubeconfig -n garden-kyma --accounts\n  \
@@ -47,10 +47,12 @@ pub(crate) enum PoolCommand {
     ///
     /// Entries that their labels put in no pool, entries with the same credentials, missing Secrets, accounts that wait to be
     /// cleaned for long or are in quarantine, and with --config whatever ledger and cluster do not agree on.
-    #[command(after_help = "Exit codes: 0 all is well, 1 there are findings, 2 wrong usage.\n\n\
+    #[command(
+        after_help = "Exit codes: 0 all is well, 1 there are findings, 2 wrong usage, 3 something could not be read.\n\n\
         Examples:\n  \
         allotment pool doctor --config config.yaml\n  \
-        allotment pool doctor --config config.yaml -o json | jq -r '.findings[] | .code + \" \" + .account'")]
+        allotment pool doctor --config config.yaml -o json | jq -r '.findings[] | .code + \" \" + .account'"
+    )]
     Doctor {
         #[command(flatten)]
         place: Place,
@@ -59,8 +61,10 @@ pub(crate) enum PoolCommand {
         output: Option<Format>,
     },
     /// Say everything that ever happened to an account
-    #[command(after_help = "Exit codes: 0 the answer is there, 1 nothing is known of it, 2 wrong usage.\n\n\
-        Example:\n  allotment pool history aws-01 --config config.yaml")]
+    #[command(
+        after_help = "Exit codes: 0 the answer is there, 1 nothing is known of it, 2 wrong usage, 3 something could not be read.\n\n\
+        Example:\n  allotment pool history aws-01 --config config.yaml"
+    )]
     History {
         /// The account: the name of its binding
         account: String,
@@ -78,8 +82,10 @@ pub(crate) enum PoolCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
     /// Compare ledger, bindings, SubscriptionRequests and Shoots, and list every disagreement; changes nothing
-    #[command(after_help = "Exit codes: 0 they agree, 1 they do not, 2 wrong usage.\n\n\
-        Example:\n  allotment ledger verify --config config.yaml")]
+    #[command(
+        after_help = "Exit codes: 0 they agree, 1 they do not, 2 wrong usage, 3 something could not be read.\n\n\
+        Example:\n  allotment ledger verify --config config.yaml"
+    )]
     Verify {
         #[command(flatten)]
         place: Place,
@@ -91,10 +97,12 @@ pub(crate) enum LedgerCommand {
     ///
     /// For a ledger that was lost, comes from an old backup, or is another one than the garden was served from. The history
     /// stays. An operator that halted for one of these reasons goes on by itself afterwards.
-    #[command(after_help = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage.\n\n\
+    #[command(
+        after_help = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 something could not be read.\n\n\
         Examples:\n  \
         allotment ledger rebuild --config config.yaml --yes\n  \
-        kubectl exec deploy/allotment -- /allotment ledger rebuild --config /etc/allotment/config.yaml --yes --force")]
+        kubectl exec deploy/allotment -- /allotment ledger rebuild --config /etc/allotment/config.yaml --yes --force"
+    )]
     Rebuild {
         #[command(flatten)]
         place: Place,

@@ -13,6 +13,9 @@ use std::{
 /// How to end when something was asked for that cannot be.
 pub(crate) const WRONG_USAGE: u8 = 2;
 
+/// How to end when something could not be read, where other codes are answers.
+pub(crate) const UNREAD: u8 = 3;
+
 /// Reads a file. One that cannot be read is wrong usage, and is told.
 pub(crate) fn read(path: &Path) -> Result<String, ExitCode> {
     let text = if is_standard_input(path) {

@@ -1,7 +1,7 @@
 //! `allotment ledger`: is it right, make it anew, bring it up to date, copy it.
 
 use super::{
-    place::{Access, Opened, ended, ledger_url, open},
+    place::{Access, Opened, answered, ended, ledger_url, open},
     pool::{needs_ledger, show},
     show::counted,
 };
@@ -28,7 +28,7 @@ use tokio::runtime::Runtime;
 pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
     Runtime::new().context("cannot start the runtime")?.block_on(async {
         match command {
-            LedgerCommand::Verify { place, output } => verify(&place, output).await,
+            LedgerCommand::Verify { place, output } => Ok(answered(verify(&place, output).await)),
             LedgerCommand::Rebuild { place, yes, force, operator_namespace, output } => {
                 // Before anything is opened to write: that makes a ledger where there is none.
                 if !yes {

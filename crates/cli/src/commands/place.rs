@@ -1,6 +1,9 @@
 //! From what people type to clients and a ledger.
 
-use super::{input::WRONG_USAGE, run::refuse};
+use super::{
+    input::{UNREAD, WRONG_USAGE},
+    run::refuse,
+};
 use crate::{args::pool::Place, output};
 use allotment_operator::{
     config::{Config, Settled},
@@ -39,18 +42,33 @@ pub(crate) async fn open(place: &Place, access: Access) -> Result<Opened, ExitCo
         output::complain(&anyhow::anyhow!(hint));
         return Err(ExitCode::from(WRONG_USAGE));
     }
-    connect(place, access).await.map_err(ended)
+    connect(place, access).await.map_err(|error| match error {
+        StartError::Client(_) | StartError::Ledger(_) if !is_missing(&error) => unread(&error.into()),
+        error => ended(error),
+    })
+}
+
+/// Ends a command whose answer is its exit code: one that could not be had is neither yes nor no.
+pub(crate) fn answered(answer: Result<ExitCode>) -> ExitCode {
+    answer.unwrap_or_else(|error| unread(&error))
+}
+
+fn unread(error: &anyhow::Error) -> ExitCode {
+    output::complain(error);
+    ExitCode::from(UNREAD)
+}
+
+fn is_missing(error: &StartError) -> bool {
+    matches!(error, StartError::Ledger(LedgerError::Missing { .. }))
 }
 
 /// Says why there is nothing to ask, and how to end.
 pub(crate) fn ended(error: StartError) -> ExitCode {
-    match error {
-        error @ (StartError::Read { .. } | StartError::Ledger(LedgerError::Missing { .. })) => {
-            output::complain(&error.into());
-            ExitCode::from(WRONG_USAGE)
-        }
-        error => refuse(error),
+    if is_missing(&error) || matches!(error, StartError::Read { .. }) {
+        output::complain(&error.into());
+        return ExitCode::from(WRONG_USAGE);
     }
+    refuse(error)
 }
 
 /// The URL of the ledger that a configuration names.

@@ -71,15 +71,24 @@ pub struct Candidate {
     pub account: AccountName,
     /// The clusters in it: assignments, and Shoots that no assignment stands for.
     pub clusters: u32,
-    /// Whether its credentials are known not to work: it takes no new clusters.
-    pub quarantined: bool,
-    /// Whether another entry with the same credentials says that somebody else uses the account, too: it takes no new clusters.
-    pub contested: bool,
+    /// Why it takes no new clusters, if it does not.
+    pub closed: Option<Closed>,
+}
+
+/// Why an account takes no new clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// Its credentials are known not to work.
+    Quarantined,
+    /// Another entry with the same credentials says that somebody else uses the account, too.
+    Contested,
+    /// Its entry was deleted: no Shoot can be made in it, and those that are in it cannot be counted.
+    EntryGone,
 }
 
 impl Candidate {
     /// Whether new clusters may be put into it.
     pub fn is_open(&self) -> bool {
-        !self.quarantined && !self.contested
+        self.closed.is_none()
     }
 }

@@ -3,7 +3,7 @@
 //! The one place where that is decided: the ledger asks inside the transaction that holds the locks, so what the
 //! question says is still true when the answer is written down.
 
-use super::{AccountName, Accounts, Ahead, Candidate, PoolKey, Tenant};
+use super::{AccountName, Accounts, Ahead, Candidate, Closed, PoolKey, Tenant};
 use std::fmt;
 
 /// Everything that the decision depends on.
@@ -91,6 +91,13 @@ pub enum Lack {
         /// The account.
         account: AccountName,
     },
+    /// The entry of the tenant's only account was deleted, and it may not have a second.
+    EntryGone {
+        /// The tenant.
+        tenant: Tenant,
+        /// The account.
+        account: AccountName,
+    },
     /// The tenant's only account is used by somebody else, too, and it may not have a second.
     Contested {
         /// The tenant.
@@ -105,7 +112,10 @@ impl Lack {
     pub fn is_for_free_accounts(&self) -> bool {
         match self {
             Self::PoolExhausted { .. } | Self::NothingShared { .. } => true,
-            Self::CapReached { .. } | Self::Quarantined { .. } | Self::Contested { .. } => false,
+            Self::CapReached { .. }
+            | Self::Quarantined { .. }
+            | Self::EntryGone { .. }
+            | Self::Contested { .. } => false,
         }
     }
 
@@ -116,6 +126,7 @@ impl Lack {
             Self::NothingShared { .. } => "NoSharedAccount",
             Self::CapReached { .. } => "AccountLimitReached",
             Self::Quarantined { .. } => "AccountQuarantined",
+            Self::EntryGone { .. } => "AccountEntryGone",
             Self::Contested { .. } => "AccountContested",
         }
     }
@@ -146,6 +157,10 @@ impl fmt::Display for Lack {
             Self::Quarantined { tenant, account } => write!(
                 formatter,
                 "account {account} of tenant {tenant} is in quarantine; repair its credentials and lift the quarantine"
+            ),
+            Self::EntryGone { tenant, account } => write!(
+                formatter,
+                "the entry of account {account} of tenant {tenant} was deleted; make it again with the tenant's label"
             ),
             Self::Contested { tenant, account } => write!(
                 formatter,
@@ -185,9 +200,10 @@ fn dedicated(pool: &PoolKey, dedicated: &Dedicated<'_>) -> Answer {
     // An account that does not work is no reason for a tenant to get a second one where it may have only one.
     if let (Accounts::One, Some(broken)) = (accounts, own.iter().min_by_key(|candidate| &candidate.account)) {
         let (tenant, account) = ((*tenant).clone(), broken.account.clone());
-        return wait(match broken.contested {
-            true => Lack::Contested { tenant, account },
-            false => Lack::Quarantined { tenant, account },
+        return wait(match broken.closed {
+            Some(Closed::Contested) => Lack::Contested { tenant, account },
+            Some(Closed::EntryGone) => Lack::EntryGone { tenant, account },
+            Some(Closed::Quarantined) | None => Lack::Quarantined { tenant, account },
         });
     }
     if let Some(cap) = cap.filter(|cap| held >= cap) {

@@ -107,10 +107,12 @@ pub fn state(entry: &Entry, holding: Option<&Holding>, is_occupied: bool) -> &'s
         _ if entry.internal => "internal",
         _ if entry.quarantine.is_some() => "quarantined",
         _ if is_occupied && !is_held => "occupied",
-        _ if entry.pool.as_ref().is_some_and(|pool| pool.shared) => "shared",
+        _ if entry.is_shared() => "shared",
         Some(holding) if *holding != Holding::Free => holding.as_str(),
         _ if entry.dirty => "dirty",
         _ if entry.tenant.is_some() => "claimed",
+        // A label like `dirty=false` keeps it from being found.
+        _ if !entry.selectable => "stranded",
         _ => "free",
     }
 }
@@ -164,8 +166,7 @@ pub fn summarize<'a>(
             "draining" | "dirty" => summary.dirty += 1,
             "quarantined" => summary.quarantined += 1,
             "occupied" => summary.occupied += 1,
-            // A label like `dirty=false` keeps it from being found.
-            _ if entry.selectable => summary.free += 1,
+            "free" | "shared" => summary.free += 1,
             _ => (),
         }
     }
@@ -252,6 +253,15 @@ mod tests {
         let (stranded, _) = read(&[aws, ("dirty", "false")], None);
         let (broken, _) = read(&[aws], Some("why"));
         let (shared, _) = read(&[aws, ("shared", "true")], None);
+        for (labels, expected) in [
+            (&[("dirty", "true")][..], "dirty"),
+            (&[("tenantName", "t"), ("dirty", "false")], "claimed"),
+            (&[], "stranded"),
+            (&[aws, ("dirty", "false")], "stranded"),
+            (&[aws, ("shared", "true"), ("internal", "false")], "internal"),
+        ] {
+            assert_eq!(state(&read(labels, None).0, None, false), expected, "{labels:?}");
+        }
         let claiming = Holding::Claiming(t);
         let accounts = [
             (&free, None, false),

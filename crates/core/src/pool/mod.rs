@@ -21,7 +21,7 @@ mod wanted;
 #[cfg(test)]
 mod tests;
 
-pub use account::{Candidate, Holding};
+pub use account::{Candidate, Closed, Holding};
 pub use compare::{Asked, Compared, Grown, NotReady, Sides, compare};
 pub use complaint::{Ailment, Complaint};
 pub use decide::{Answer, Choice, Dedicated, Lack, Question, decide};

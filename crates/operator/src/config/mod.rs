@@ -13,7 +13,7 @@ pub use sections::{
     Config, Controller, Controllers, Gardener, Hap, LedgerAddress, MetricsAccess, Plan, Server,
 };
 
-use crate::subscription::Policy;
+use crate::{ledger::check_url, subscription::Policy};
 use allotment_api::{allotment::AdmissionParametersSpec, kyma::Provider};
 use allotment_core::{
     admission::{self, Release},
@@ -264,11 +264,10 @@ fn beyond_the_schema(root: &Node, source: &Source<'_>, rules: Option<&RuleSet>) 
                 "`ledger` has both `url` and `urlFile`: expected one of them".to_owned(),
             );
         }
-        (Some(url), None)
-            if !["sqlite:", "postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) =>
-        {
-            let message = "`url` is neither `sqlite:///path/of/a/file` nor `postgres://…`".to_owned();
-            fault(find(&["ledger", "url"]).1, message);
+        (Some(url), None) => {
+            if let Err(error) = check_url(url) {
+                fault(find(&["ledger", "url"]).1, error.to_string());
+            }
         }
         _ => (),
     }

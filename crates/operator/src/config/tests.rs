@@ -110,6 +110,29 @@ fn what_is_no_configuration_is_refused() {
 }
 
 #[test]
+fn an_address_of_a_ledger_that_no_start_would_take_is_a_finding() {
+    let found = |url: &str| {
+        findings(&format!("controllers: [cluster]\nledger: {{url: '{url}'}}\ntenancy: {{mode: trusted}}\n"))
+    };
+    for (url, said) in [
+        ("mysql://x", "it must begin with sqlite:///"),
+        ("postgres://u:s3cret@h/d?sslmode=prefer", "use verify-full"),
+        ("postgres://u:s3cret@h/d?ssl=on", "ssl"),
+        ("postgres://u:s3cret@h:port/d", "expected postgres://"),
+    ] {
+        let found = found(url);
+        let words = found.join("\n");
+        assert!(
+            found.len() == 1 && words.starts_with("2:10: error[invalid-value]: ledger.url"),
+            "{url}: {words}"
+        );
+        assert!(words.contains(said) && !words.contains("s3cret"), "{url}: {words}");
+    }
+    // The files that it names need not be here.
+    assert!(found("postgres://u@h/d?passwordfile=/no/such/file&sslrootcert=/no/such/file").is_empty());
+}
+
+#[test]
 fn no_password_is_printed() {
     let settled =
         load_trusted("hap: {rule: [aws], enabledPlans: [aws]}\nledger: {url: 'postgres://u:secret@h/d'}\n")

@@ -31,6 +31,7 @@
 //!         free: &[AccountName::new("aws-17")],
 //!     },
 //!     observed: &BTreeMap::new(),
+//!     entries: Entries::ALL,
 //!     may_queue: true,
 //!     because: "rule 1: aws",
 //! };
@@ -73,13 +74,14 @@ pub use learn::Learned;
 pub use migrate::Migrated;
 pub use recent::Progress;
 pub use release::{Left, Released};
-pub use reserve::{Ask, Observed, Reserved, Who};
+pub use reserve::{Ask, Entries, Observed, Reserved, Who};
 pub use weather::{Fate, Wait, Weather};
 pub use writes::Writes;
 
 use allotment_core::pool::{AccountName, Epoch, Holding, PoolKey, RequestUid, Retention, Tenant};
 use jiff::Timestamp;
 use std::{fmt, sync::Arc};
+pub(crate) use store::check_url;
 use store::{Mode, Store};
 use transaction::Transaction;
 
@@ -250,7 +252,11 @@ impl Ledger {
     /// Begins to lead: raises the epoch, once the transactions under the old one are over. `term` is an id that no other term has,
     /// also none that leads a copy of this ledger.
     pub async fn lead(&self, holder: &str, term: &str, now: Timestamp) -> Result<Epoch, LedgerError> {
-        in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder, term).await)
+        let led = in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder, term).await);
+        if let Ok(epoch) = &led {
+            self.recent.led(*epoch, term);
+        }
+        led
     }
 
     /// Whether it was made anew, and nobody has led since: whoever waits is queued by the next leader.

@@ -1,7 +1,7 @@
 //! The last entries of the history that this process has seen committed. A database that no longer has one of them was put back to an
 //! older state, or another server took over without its last commits.
 
-use allotment_core::pool::FENCED_ENTRIES;
+use allotment_core::pool::{Epoch, FENCED_ENTRIES};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -24,6 +24,8 @@ pub(super) struct Recent(Arc<Mutex<Seen>>);
 struct Seen {
     last: VecDeque<i64>,
     commits: u64,
+    /// The term that this process began last.
+    term: Option<(Epoch, String)>,
 }
 
 impl Recent {
@@ -35,6 +37,16 @@ impl Recent {
         }
         seen.last.push_back(entry);
         seen.commits += 1;
+    }
+
+    /// This process leads.
+    pub(super) fn led(&self, epoch: Epoch, term: &str) {
+        self.lock().term = Some((epoch, term.to_owned()));
+    }
+
+    /// The id of the term that this process led under an epoch. In a database that was put back, an epoch comes a second time.
+    pub(super) fn term_of(&self, epoch: Epoch) -> Option<String> {
+        self.lock().term.as_ref().filter(|(led, _)| *led == epoch).map(|(_, term)| term.clone())
     }
 
     pub(super) fn progress(&self) -> Progress {

@@ -7,10 +7,13 @@ use super::{
     transaction::Transaction,
 };
 use allotment_core::pool::{
-    AccountName, Accounts, Ahead, Answer, Candidate, Choice, Dedicated, EXACT_POSITIONS, Holding, PoolKey,
-    Question, RequestUid, Tenant, decide,
+    AccountName, Accounts, Ahead, Answer, Candidate, Choice, Closed, Dedicated, EXACT_POSITIONS, Holding,
+    PoolKey, Question, RequestUid, Tenant, decide,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 /// A request that wants an account, and what is known outside the ledger.
 #[derive(Clone, Copy, Debug)]
@@ -25,10 +28,32 @@ pub struct Ask<'a> {
     pub who: Who<'a>,
     /// What is observed of accounts outside the ledger.
     pub observed: &'a BTreeMap<AccountName, Observed>,
+    /// Which accounts have an entry.
+    pub entries: Entries<'a>,
     /// Whether it may take a place in the queue if there is nothing now. A place that it has stays its own.
     pub may_queue: bool,
     /// Why this pool, for the history.
     pub because: &'a str,
+}
+
+/// Whether an account of the ledger has an entry in the pool. People delete entries, and the ledger keeps who is in them.
+#[derive(Clone, Copy)]
+pub struct Entries<'a>(&'a (dyn Fn(&AccountName) -> bool + Sync));
+
+impl<'a> Entries<'a> {
+    /// All have one.
+    pub const ALL: Entries<'static> = Entries(&|_| true);
+
+    /// Those have one of which this says so.
+    pub fn of(has_entry: &'a (dyn Fn(&AccountName) -> bool + Sync)) -> Self {
+        Self(has_entry)
+    }
+}
+
+impl fmt::Debug for Entries<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Entries")
+    }
 }
 
 /// An account, as it is observed outside the ledger.
@@ -264,12 +289,13 @@ fn candidate(
         |request: &&RequestUid| seats.get(*request).is_none_or(|seat| !all().any(|it| it == seat));
     let without_seat = unseated.iter().filter(is_elsewhere).count();
     let others = u32::try_from(without_seat).unwrap_or(u32::MAX).saturating_add(*foreign);
-    Candidate {
-        account: account.clone(),
-        clusters: assigned.saturating_add(others),
-        quarantined: row.is_some_and(|row| row.quarantine.is_some()),
-        contested: *contested,
-    }
+    let closed = match row {
+        _ if !(ask.entries.0)(account) => Some(Closed::EntryGone),
+        _ if *contested => Some(Closed::Contested),
+        Some(row) if row.quarantine.is_some() => Some(Closed::Quarantined),
+        _ => None,
+    };
+    Candidate { account: account.clone(), clusters: assigned.saturating_add(others), closed }
 }
 
 /// Accounts, and the other entries with their credentials.
@@ -347,7 +373,7 @@ async fn take(
     row: Option<&Account>,
     holding: Holding,
 ) -> Result<(), LedgerError> {
-    let Ask { request, cluster, pool, who, observed: _, may_queue: _, because } = *ask;
+    let Ask { request, cluster, pool, who, because, .. } = *ask;
     let tenant = who.tenant();
     if matches!(holding, Holding::Claiming(_)) && row.is_none_or(|row| row.holding == Holding::Free) {
         let claimed = Note { event: Event::Claimed, account: Some(account), tenant, request: None, because };
@@ -381,7 +407,7 @@ async fn wait(
     queued: Option<Queued>,
     wants_free: bool,
 ) -> Result<bool, LedgerError> {
-    let Ask { request, cluster: _, pool, who, observed: _, may_queue, because } = *ask;
+    let Ask { request, pool, who, may_queue, because, .. } = *ask;
     let tenant = who.tenant();
     if let Some(queued) = queued {
         if queued.wants_free != wants_free {

@@ -18,11 +18,12 @@ pub(super) struct Leader {
     pub(super) holder: String,
 }
 
-/// Who leads, and how many of the entries `$3` to `$10` there are.
+/// Who leads, how many of the entries `$3` to `$10` there are, and the id of the term.
 macro_rules! leader {
     () => {
         "SELECT epoch, holder, \
-         (SELECT count(*) FROM history WHERE id IN ($3, $4, $5, $6, $7, $8, $9, $10)) \
+         (SELECT count(*) FROM history WHERE id IN ($3, $4, $5, $6, $7, $8, $9, $10)), \
+         (SELECT term FROM terms WHERE garden = $1 AND project = $2 AND epoch = leaders.epoch) \
          FROM leaders WHERE garden = $1 AND project = $2"
     };
 }
@@ -141,8 +142,13 @@ impl Transaction {
             Some(row) => (Epoch(row.int(0)?), row.text(1)?.to_owned()),
             None => (Epoch(0), "nobody".to_owned()),
         };
-        // An epoch above the ledger's is as wrong: the database was put back to an older state.
-        if row.is_none() || current != mine {
+        // An epoch above the ledger's is as wrong: the database was put back to an older state. Somebody may have led since, up to the
+        // same epoch.
+        let is_other = match (self.recent.term_of(mine), row) {
+            (Some(term), Some(row)) => row.text(3)? != term,
+            _ => false,
+        };
+        if row.is_none() || current != mine || is_other {
             return Err(LedgerError::Stale { mine, current, leader: holder });
         }
         self.leader = Leader { epoch: mine, holder };

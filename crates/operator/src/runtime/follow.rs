@@ -5,8 +5,8 @@
 //!
 //! A server that was put back to an older state answers with versions below those that it answered with before. A watch from a
 //! version that it has not come to yet stays silent, so a follower compares: each list with what it had seen before, and after a
-//! watch that ended before its time the version of now. A server that went back is listed anew. A list alone does not show that: it
-//! may come from a cache that lags, and believed it would undo what is known. The version of now, read by itself, decides.
+//! watch the version of now. A server that went back is listed anew. A list alone does not show that: it may come from a cache that
+//! lags, and believed it would undo what is known. The version of now, read by itself, decides.
 
 #[cfg(test)]
 mod tests;
@@ -316,7 +316,9 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
             let started = timeout(DEADLINE, self.source.watch(&params, &version)).await;
             let events = started.map_err(|_| FollowError::SlowWatch)??;
             let ended = self.tell_events(events, seconds, &mut version, failures).await?;
-            if ended == Ended::Early && self.has_gone_back().await? {
+            // Whoever hurries us into a short watch reads the version of now by itself.
+            let is_to_compare = ended == Ended::Early || ended == Ended::InTime && seconds == WATCH_SECONDS;
+            if is_to_compare && self.has_gone_back().await? {
                 return Ok(());
             }
             seconds = match ended {

@@ -222,8 +222,13 @@ async fn about_accounts(operator: &subscription::Operator) -> Vec<Check> {
         Err(_) => (Mark::Failed, format!("no answer in {} s", LEDGER_DEADLINE.as_secs())),
     };
     let halted = operator.halted().borrow().clone();
-    let halted =
-        halted.map_or_else(|| (Mark::Good, "nothing stands against it".to_owned()), |why| (Mark::Worry, why));
+    let halted = match halted {
+        Some(why) => (Mark::Worry, why),
+        None if ledger.0 == Mark::Failed => {
+            (Mark::Worry, "nothing is handed out while the ledger does not work".to_owned())
+        }
+        None => (Mark::Good, "nothing stands against it".to_owned()),
+    };
     let accounts = match operator.to_look_at() {
         none if none.is_empty() => (Mark::Good, "none needs a person".to_owned()),
         // Anybody may read this page: which ones they are, and whose, is not on it.

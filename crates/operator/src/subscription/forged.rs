@@ -58,7 +58,7 @@ impl Trace {
     fn unproven(self) -> &'static str {
         match self {
             Self::Shoot => {
-                "its Shoot is in another account than its status names, or the labels of the binding disagree"
+                "its Shoot is in another account than its status names, or the binding is gone or its labels disagree"
             }
             Self::History => {
                 "the history says that it was given the account, and the labels of the binding disagree"

@@ -7,8 +7,18 @@ use allotment_core::{condition, pool::state};
 use std::collections::BTreeMap;
 
 /// The states of accounts, so that one that no account is in says 0.
-const STATES: [&str; 9] =
-    ["free", "occupied", "claiming", "claimed", "draining", "dirty", "shared", "internal", "quarantined"];
+const STATES: [&str; 10] = [
+    "free",
+    "occupied",
+    "stranded",
+    "claiming",
+    "claimed",
+    "draining",
+    "dirty",
+    "shared",
+    "internal",
+    "quarantined",
+];
 
 impl Operator {
     /// What a scrape gets. `with_ids`: the gauges that have one line for each tenant and account; else histograms of them.

@@ -8,7 +8,7 @@ use super::{
     term::{Term, cluster_of, key_of},
 };
 use crate::{
-    ledger::{Ask, Who},
+    ledger::{Ask, Entries, Who},
     planted::Planted,
     runtime::{events::Tone, queue::Outcome},
 };
@@ -68,6 +68,8 @@ impl Inner {
                 return Ok(Outcome::Done);
             }
             match self.examine(term, &request).await? {
+                // Another tool has bound it, or somebody took from it what we write: it is published as any other.
+                Bound::Truly if wanted.is_ok() && !is_whole(&request) => (),
                 Bound::Truly => {
                     self.report_bound(&request, &judgement, None).await?;
                     return Ok(Outcome::Done);
@@ -291,12 +293,14 @@ impl Inner {
             .rule
             .as_ref()
             .map_or_else(|| "provider and selector".to_owned(), |rule| format!("rule {rule}"));
+        let has_entry = |account: &AccountName| self.index().entry(account).is_some();
         let ask = Ask {
             request: &key,
             cluster: cluster.as_deref(),
             pool: &wanted.pool,
             who,
             observed: &observed,
+            entries: Entries::of(&has_entry),
             may_queue,
             because: &because,
         };
@@ -337,7 +341,7 @@ impl Inner {
         &self,
         request: Arc<SubscriptionRequest>,
     ) -> Result<Arc<SubscriptionRequest>, Trouble> {
-        if request.finalizers().iter().any(|name| name == finalizer::SUBSCRIPTION) {
+        if has_finalizer(&request) {
             return Ok(request);
         }
         let mut finalizers = request.finalizers().to_vec();
@@ -350,6 +354,16 @@ pub(super) fn is_bound(request: &SubscriptionRequest) -> bool {
     request.status.as_ref().is_some_and(|status| {
         status.phase == Some(SubscriptionPhase::Bound) && status.gardener_secret_name.is_some()
     })
+}
+
+/// Whether a request that is bound has our finalizer and says why it is.
+fn is_whole(request: &SubscriptionRequest) -> bool {
+    let is_explained = request.status.as_ref().is_some_and(|status| !status.conditions.is_empty());
+    is_explained && has_finalizer(request)
+}
+
+fn has_finalizer(request: &SubscriptionRequest) -> bool {
+    request.finalizers().iter().any(|name| name == finalizer::SUBSCRIPTION)
 }
 
 fn matched_rule(request: &SubscriptionRequest) -> Option<&String> {

@@ -4,7 +4,9 @@ use allotment_core::{
     check::{self, Books, Held, Seat},
     pool::{AccountName, Accounts, Answer, Epoch, Limit, PoolKey, RequestUid, Tenant},
 };
-use allotment_operator::ledger::{Ask, Ledger, LedgerError, Observed, Place, RequestKey, Reserved, Who};
+use allotment_operator::ledger::{
+    Ask, Entries, Ledger, LedgerError, Observed, Place, RequestKey, Reserved, Who,
+};
 use allotment_testing::Postgres;
 use jiff::Timestamp;
 use std::{collections::BTreeMap, error::Error, fmt, sync::OnceLock};
@@ -134,6 +136,8 @@ pub struct Want {
     pub cap: Option<u32>,
     pub free: Vec<AccountName>,
     pub observed: BTreeMap<AccountName, Observed>,
+    /// Accounts whose entries were deleted.
+    pub gone: Vec<AccountName>,
     pub may_queue: bool,
 }
 
@@ -147,6 +151,7 @@ pub fn want(uid: &str, of: &str, free: &[AccountName]) -> Want {
         cap: None,
         free: free.to_vec(),
         observed: BTreeMap::new(),
+        gone: Vec::new(),
         may_queue: true,
     }
 }
@@ -179,14 +184,17 @@ impl Want {
 
     /// Asks. In a shared pool, `free` are all of its accounts.
     pub async fn ask(&self, ledger: &Ledger, epoch: Epoch) -> Result<Reserved, LedgerError> {
-        let Self { request, tenant, pool, accounts, cap, free, observed, may_queue } = self;
+        let Self { request, tenant, pool, accounts, cap, free, observed, gone, may_queue } = self;
         let who = if pool.shared {
             Who::Shared { accounts: free }
         } else {
             Who::Dedicated { tenant, accounts: *accounts, cap: *cap, free }
         };
         let (cluster, may_queue, because) = (Some("cluster"), *may_queue, "rule 1");
-        ledger.reserve(epoch, &Ask { request, cluster, pool, who, observed, may_queue, because }, now()).await
+        let is_there = |account: &AccountName| !gone.contains(account);
+        let entries = Entries::of(&is_there);
+        let ask = Ask { request, cluster, pool, who, observed, entries, may_queue, because };
+        ledger.reserve(epoch, &ask, now()).await
     }
 }
 

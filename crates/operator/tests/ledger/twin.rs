@@ -6,10 +6,10 @@ use crate::{
     draw::{Operation, operations},
 };
 use allotment_core::pool::{
-    AccountName, Ahead, Answer, Candidate, Choice, Dedicated, Holding, PoolKey, Question, Tenant, Waiting,
-    ahead_of, decide, in_turns,
+    AccountName, Ahead, Answer, Candidate, Choice, Closed, Dedicated, Holding, PoolKey, Question, Tenant,
+    Waiting, ahead_of, decide, in_turns,
 };
-use allotment_operator::ledger::{Ask, Assignment, Learned, Ledger, Left, Observed, Who};
+use allotment_operator::ledger::{Ask, Assignment, Entries, Learned, Ledger, Left, Observed, Who};
 use proptest::{prelude::*, test_runner::TestRunner};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,16 @@ async fn real(ledger: &Ledger, epoch: allotment_core::pool::Epoch, operation: &O
             let request = request(uid);
             let may_queue = true;
             let observed = &observed(foreign);
-            let ask = Ask { request: &request, cluster: None, pool, who, observed, may_queue, because: "" };
+            let ask = Ask {
+                request: &request,
+                cluster: None,
+                pool,
+                who,
+                observed,
+                entries: Entries::ALL,
+                may_queue,
+                because: "",
+            };
             ledger.reserve(epoch, &ask, now()).await.map(|reserved| format!("{:?}", reserved.answer))
         }
         Operation::Confirm(account, of) => {
@@ -159,8 +168,7 @@ impl Twin {
         let candidate = |account: &AccountName| Candidate {
             account: account.clone(),
             clusters: self.clusters(account) + foreign.get(account).copied().unwrap_or(0),
-            quarantined: self.row(account, pool).quarantine.is_some(),
-            contested: false,
+            closed: self.row(account, pool).quarantine.as_ref().map(|_| Closed::Quarantined),
         };
         let nobodys = |account: &&AccountName| {
             let row = self.row(account, pool);

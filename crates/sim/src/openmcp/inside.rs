@@ -231,13 +231,36 @@ fn probed(world: &World, shoot: &str, token: &str, path: &str) -> u16 {
     }
 }
 
-/// Whether a request says that it waits for a namespace, and has asked us not to make it.
-pub(super) fn waits_for_namespace(request: &Value) -> bool {
+/// Whether a request waits for what only people can do, and says for what.
+pub(super) fn rightly_waits(request: &Value) -> bool {
+    waits_for_namespace(request) || waits_for_name(request)
+}
+
+/// Whether a request says that it waits for a namespace, and it is one that we do not make.
+fn waits_for_namespace(request: &Value) -> bool {
     let roles = ["/spec/token/permissions", "/spec/oidc/roles"];
     let mut roles = roles.iter().filter_map(|path| request.pointer(path)?.as_array()).flatten();
+    says(request, "NamespaceMissing")
+        && (refers_to_namespace(request)
+            || roles.any(|role| role["disableAutomaticNamespaceCreation"] == true))
+}
+
+/// Whether a request says that it waits for a name that somebody else has, and names the role that every server has.
+fn waits_for_name(request: &Value) -> bool {
+    let permissions = request.pointer("/spec/token/permissions").and_then(Value::as_array);
+    let mut permissions = permissions.into_iter().flatten();
+    says(request, "NameTaken") && permissions.any(|permission| permission["name"] == "cluster-admin")
+}
+
+fn says(request: &Value, reason: &str) -> bool {
     let conditions = request.pointer("/status/conditions").and_then(Value::as_array);
-    let says = conditions.into_iter().flatten().any(|condition| condition["reason"] == "NamespaceMissing");
-    says && roles.any(|role| role["disableAutomaticNamespaceCreation"] == true)
+    conditions.into_iter().flatten().any(|condition| condition["reason"] == reason)
+}
+
+/// Whether a request asks for a Role that is there already, in a namespace.
+fn refers_to_namespace(request: &Value) -> bool {
+    text(request, "/spec/token/roleRefs/0/kind") == "Role"
+        && !text(request, "/spec/token/roleRefs/0/namespace").is_empty()
 }
 
 /// Whether a request asks for a role that no server takes.
@@ -279,8 +302,8 @@ pub(super) fn unrest(world: &World, platform: usize, request: &Value) -> Option<
             .and_then(|()| unanswered(format!("it is {phase:?}, and nobody is there who could grant it")));
     }
     let is_login = request.pointer("/spec/oidc").is_some();
-    let is_wrong = text(request, "/spec/token/roleRefs/0/kind") == "Role";
-    if phase == "Pending" && waits_for_namespace(request) {
+    let is_wrong = text(request, "/spec/token/roleRefs/0/kind") == "Role" && !refers_to_namespace(request);
+    if phase == "Pending" && rightly_waits(request) {
         return None;
     }
     if is_wrong || has_impossible_rule(request) || is_login && !realm.providers.oidc {

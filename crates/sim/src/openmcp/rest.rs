@@ -187,8 +187,7 @@ fn grants(world: &World, realm: &Realm) -> Vec<Astray> {
                 let cluster = sight.get(&place, "clusters", text(request, "/spec/clusterRef/name"));
                 let shoot = cluster.map(|it| text(it, "/status/providerStatus/shoot/metadata/uid"));
                 // A part of what is asked for may be there, and has no token.
-                let has_some =
-                    text(request, "/status/phase") == "Granted" || inside::waits_for_namespace(request);
+                let has_some = text(request, "/status/phase") == "Granted" || inside::rightly_waits(request);
                 has_some && shoot == Some(part.shoot.as_str())
             })
     };

@@ -23,6 +23,18 @@ use http::Method;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Whether a request says that the ledger has lost its account, for good: people delete it, as they are told.
+fn is_told_lost(world: &World, scene: &Scene, name: &str, uid: &RequestUid, asked: &Asked) -> bool {
+    let has_seat = scene.books.seats.iter().any(|seat| seat.request == *uid);
+    if asked.account.is_none() || asked.deleting || has_seat {
+        return false;
+    }
+    let Some(path) = path_of("subscriptionrequests", name) else { return false };
+    let (_, request) = world.ask(Side::ControlPlane, Method::GET, &path, None);
+    let conditions = request["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().any(|it| it["type"] == "AssignmentKnown" && it["status"] == "False")
+}
+
 /// Those who make clusters, and what they still have to do.
 #[derive(Default)]
 pub(crate) struct People {
@@ -103,6 +115,9 @@ impl People {
         }
         for (name, uid) in requests {
             if let Some(asked) = scene.requests.get(&uid) {
+                if world.state().calm && is_told_lost(world, &scene, &name, &uid, asked) {
+                    self.ending.insert(name.clone());
+                }
                 self.tend(world, &scene, &name, &uid, asked);
             }
         }

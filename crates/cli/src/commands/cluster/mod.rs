@@ -5,7 +5,7 @@ mod diff;
 mod explain;
 mod file;
 
-use super::{input::WRONG_USAGE, run::refuse};
+use super::{input::WRONG_USAGE, place::answered, run::refuse};
 use crate::{
     args::cluster::{ClusterCommand, Reach},
     output,
@@ -39,7 +39,7 @@ pub(crate) fn run(command: ClusterCommand) -> Result<ExitCode> {
             }
             ClusterCommand::Diff { names, namespace, all_namespaces, output, reach: _ } => {
                 let namespace = (!all_namespaces).then(|| opened.namespace(namespace));
-                Box::pin(diff::run(&opened, &names, namespace.as_deref(), output)).await
+                Ok(answered(Box::pin(diff::run(&opened, &names, namespace.as_deref(), output)).await))
             }
             ClusterCommand::Adopt {
                 name,

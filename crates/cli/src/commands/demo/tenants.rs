@@ -15,7 +15,9 @@ use kube::{
 };
 use serde_json::{Value, json};
 use std::{
-    fs,
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -38,6 +40,13 @@ pub(super) fn kubeconfig(folder: &Path, namespace: &str) -> PathBuf {
     folder.join(format!("{namespace}.kubeconfig"))
 }
 
+/// Writes a file that only its owner reads.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
 /// Makes them, and writes their kubeconfigs. Safe to repeat.
 pub(super) async fn settle(landscape: &Landscape, folder: &Path, config: &Path) -> Result<()> {
     let client = &landscape.control_plane;
@@ -48,7 +57,7 @@ pub(super) async fn settle(landscape: &Landscape, folder: &Path, config: &Path) 
         }
         let text = kubeconfig_of(landscape, namespace).await?;
         let path = kubeconfig(folder, namespace);
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        write_private(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let release = Release { name: "allotment", namespace: "default" };
     // The demo's operators are administrators, whom the policies let pass.

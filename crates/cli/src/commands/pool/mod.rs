@@ -5,7 +5,7 @@ pub(crate) mod show;
 use super::{
     input::WRONG_USAGE,
     ledger,
-    place::{Access, Opened, open},
+    place::{Access, Opened, answered, open},
 };
 use crate::{
     args::pool::{Place, PoolCommand},
@@ -23,13 +23,14 @@ use tokio::runtime::Runtime;
 
 pub(crate) fn run(command: PoolCommand) -> Result<ExitCode> {
     Runtime::new().context("cannot start the runtime")?.block_on(async {
-        match command {
+        let answer = match command {
             PoolCommand::Status { place, accounts, output } => status(&place, accounts, output).await,
             PoolCommand::Doctor { place, output } => doctor(&place, output).await,
             PoolCommand::History { account, place, limit, output } => {
                 history(&AccountName::new(account), &place, limit, output).await
             }
-        }
+        };
+        Ok(answered(answer))
     })
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn accounts(lines: &[AccountLine], now: Timestamp) -> String {
     let mut text = shown.next().map_or_else(String::new, |head| paint.bold(head) + "\n");
     for (shown, line) in shown.zip(lines) {
         text.push_str(&match line.state {
-            "quarantined" | "occupied" => paint.red(shown),
+            "quarantined" | "occupied" | "stranded" => paint.red(shown),
             "dirty" | "draining" => paint.yellow(shown),
             "free" | "shared" => paint.green(shown),
             _ => shown.to_owned(),

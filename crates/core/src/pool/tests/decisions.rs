@@ -7,7 +7,7 @@ fn pool() -> PoolKey {
 }
 
 fn candidate(name: &str, clusters: u32) -> Candidate {
-    Candidate { account: AccountName::new(name), clusters, quarantined: false, contested: false }
+    Candidate { account: AccountName::new(name), clusters, closed: None }
 }
 
 fn names(names: &[&str]) -> Vec<AccountName> {
@@ -122,7 +122,7 @@ fn shared_accounts_go_by_least_use_then_name() {
         decide(&Question { pool: &pool(), standing: None, choice: Choice::Shared(all) })
     };
     assert_eq!(shared(vec![candidate("a", 2), candidate("b", 1), candidate("c", 1)]), uses("b"));
-    let broken = Candidate { quarantined: true, ..candidate("a", 0) };
+    let broken = Candidate { closed: Some(Closed::Quarantined), ..candidate("a", 0) };
     assert_eq!(shared(vec![broken.clone(), candidate("b", 9)]), uses("b"));
     assert!(matches!(shared(vec![broken]), Answer::Wait(1, Lack::NothingShared { quarantined: 1, .. })));
     assert!(matches!(shared(vec![]), Answer::Wait(1, Lack::NothingShared { quarantined: 0, .. })));
@@ -159,7 +159,7 @@ fn a_cap_holds_over_all_pools() {
 
 #[test]
 fn a_quarantined_account_takes_nothing_new() {
-    let broken = |dedicated: &mut Dedicated<'_>| dedicated.own[0].quarantined = true;
+    let broken = |dedicated: &mut Dedicated<'_>| dedicated.own[0].closed = Some(Closed::Quarantined);
     assert_eq!(ask_with(several(3), &[("a", 1), ("b", 0)], &["c"], broken), uses("b"));
     assert_eq!(ask_with(several(3), &[("a", 1)], &["c"], broken), claims("c"));
     let answer = ask_with(Accounts::One, &[("a", 1)], &["c"], broken);

@@ -47,8 +47,19 @@ pub(super) struct TlsFiles {
     pub(super) any_name: bool,
 }
 
+/// Whether a URL can be used, as far as can be told without the files that it names.
+pub(in crate::ledger) fn check(url: &str) -> Result<(), LedgerError> {
+    Address::read(url).map(drop)
+}
+
 impl Address {
     pub(super) fn parse(url: &str) -> Result<Self, LedgerError> {
+        let address = Self::read(url)?;
+        address.password().map_err(|error| refuse(&error.to_string()))?;
+        Ok(address)
+    }
+
+    fn read(url: &str) -> Result<Self, LedgerError> {
         let (base, query) = url.rsplit_once('?').unwrap_or((url, ""));
         let mut parameters = Parameters::parse(query)?;
         // The parser's own complaint could quote a piece of the password.
@@ -66,9 +77,7 @@ impl Address {
         };
         let password_file = parameters.take("passwordfile").map(PathBuf::from);
         parameters.nothing_left()?;
-        let address = Self { config, encryption, password_file };
-        address.password().map_err(|error| refuse(&error.to_string()))?;
-        Ok(address)
+        Ok(Self { config, encryption, password_file })
     }
 
     /// The password in the file, read anew for each connection: it may have been changed.

@@ -32,16 +32,26 @@ pub(super) enum Access {
     Write,
 }
 
+/// Whether a URL can be used, as far as can be told without the files and servers that it names.
+pub(crate) fn check_url(url: &str) -> Result<(), LedgerError> {
+    let url = url.trim();
+    if url.starts_with("sqlite:") {
+        return Ok(());
+    }
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        return address::check(url);
+    }
+    let because = "it must begin with sqlite:/// (and the path of a file) or with postgres://";
+    Err(LedgerError::Address(because.to_owned()))
+}
+
 impl Store {
     pub(super) fn at(url: &str, access: Access) -> Result<Self, LedgerError> {
         let url = url.trim();
-        let database = if let Some(path) = url.strip_prefix("sqlite:") {
-            Database::Sqlite(sqlite::Database::open(path, access)?)
-        } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            Database::Postgres(postgres::Pool::at(url)?)
-        } else {
-            let because = "it must begin with sqlite:/// (and the path of a file) or with postgres://";
-            return Err(LedgerError::Address(because.to_owned()));
+        check_url(url)?;
+        let database = match url.strip_prefix("sqlite:") {
+            Some(path) => Database::Sqlite(sqlite::Database::open(path, access)?),
+            None => Database::Postgres(postgres::Pool::at(url)?),
         };
         Ok(Self { database, access })
     }

@@ -54,10 +54,14 @@ pub(super) enum InsideTrouble {
     )]
     NoOpenIdConnect,
     /// A namespace.
-    #[error("namespace {0} is not there: create it, or leave out disableAutomaticNamespaceCreation")]
+    #[error(
+        "namespace {0} is not there: create it; permissions without disableAutomaticNamespaceCreation have it created, roleRefs never do"
+    )]
     NoNamespace(String),
     /// A name.
-    #[error("{0} is there and does not belong to this request: delete it, or give another name")]
+    #[error(
+        "{0} is there and does not belong to this request: give another name, or delete it if nobody needs it"
+    )]
     Taken(String),
     /// Something that can only be of a request that was torn away.
     #[error("something is there that was made for another request of this name")]
