@@ -97,7 +97,7 @@ pub async fn entries_with_the_same_credentials_count_together(bench: Bench) {
     let lack = Lack::Contested { tenant: tenant("t"), account: account("a-1") };
     assert_eq!(contested.ask(&ledger, epoch).await.unwrap().answer, Answer::Wait(1, lack));
     let mut gone = want("v", "t", &[]).one();
-    gone.gone = vec![account("a-1"), account("b-1")];
+    gone.gone = vec![account("a-1"), account("a-2"), account("b-1")];
     let lack = Lack::EntryGone { tenant: tenant("t"), account: account("a-1") };
     assert_eq!(gone.ask(&ledger, epoch).await.unwrap().answer, Answer::Wait(1, lack));
     // Free by its labels and its own row, but its twin is not.

@@ -80,6 +80,17 @@ impl Address {
         Ok(Self { config, encryption, password_file })
     }
 
+    /// Its hosts and ports, or sockets, as people write them.
+    pub(super) fn servers(&self) -> String {
+        let (hosts, ports) = (self.config.get_hosts(), self.config.get_ports());
+        let port_of = |place: usize| ports.get(place).or(ports.first()).copied().unwrap_or(5432);
+        let servers = hosts.iter().enumerate().map(|(place, host)| match host {
+            Host::Tcp(name) => format!("{name}:{}", port_of(place)),
+            Host::Unix(path) => path.display().to_string(),
+        });
+        servers.collect::<Vec<_>>().join(", ")
+    }
+
     /// The password in the file, read anew for each connection: it may have been changed.
     pub(super) fn password(&self) -> io::Result<Option<Vec<u8>>> {
         let Some(path) = &self.password_file else { return Ok(None) };

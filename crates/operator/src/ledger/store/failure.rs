@@ -5,12 +5,16 @@ use deadpool_postgres::PoolError;
 use std::{error::Error as StdError, io};
 use tokio_postgres::{Error, error::SqlState};
 
-/// A connection that could not be had.
-pub(super) fn of_pool(doing: &'static str, error: &PoolError) -> LedgerError {
-    match error {
+/// A connection that could not be had to the servers `at` these addresses.
+pub(super) fn of_pool(doing: &'static str, at: &str, error: &PoolError) -> LedgerError {
+    let failure = match error {
         PoolError::Backend(error) => of_connecting(doing, error),
         PoolError::Timeout(_) => silent(doing),
         other => unavailable(doing, format!("PostgreSQL: {other}")),
+    };
+    match failure {
+        LedgerError::Unavailable { doing, because } => unavailable(doing, format!("{at}: {because}")),
+        other => other,
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     failure, tls,
 };
 use deadpool_postgres::{Manager, ManagerConfig, Object, RecyclingMethod, Runtime};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 use tokio_postgres::{
     Error, SimpleQueryMessage, SimpleQueryRow,
@@ -57,11 +57,16 @@ const DURABILITY: &str = "SELECT pg_catalog.pg_is_in_recovery(), current_setting
 
 /// Connections to one database.
 #[derive(Clone)]
-pub(in crate::ledger) struct Pool(deadpool_postgres::Pool);
+pub(in crate::ledger) struct Pool {
+    connections: deadpool_postgres::Pool,
+    /// Where the servers are, for people.
+    at: Arc<str>,
+}
 
 impl Pool {
     pub(super) fn at(url: &str) -> Result<Self, LedgerError> {
         let address = Address::parse(url)?;
+        let at = address.servers().into();
         if let Encryption::Tls(files) = &address.encryption {
             tls::config(files).map_err(|error| LedgerError::Address(error.to_string()))?;
         }
@@ -70,13 +75,15 @@ impl Pool {
         let manager = Manager::from_connect(address.config.clone(), Connector(address), recycling);
         let builder = deadpool_postgres::Pool::builder(manager).max_size(CONNECTIONS);
         let pool = builder.runtime(Runtime::Tokio1).create_timeout(Some(ANSWER)).build();
-        pool.map(Self).map_err(|error| LedgerError::Address(error.to_string()))
+        let connections = pool.map_err(|error| LedgerError::Address(error.to_string()))?;
+        Ok(Self { connections, at })
     }
 
     pub(super) async fn begin(&self, mode: Mode, doing: &'static str) -> Result<Session, LedgerError> {
         let answer = if mode == Mode::Migrate { MIGRATION_ANSWER } else { ANSWER };
         loop {
-            let client = self.0.get().await.map_err(|error| failure::of_pool(doing, &error))?;
+            let client =
+                self.connections.get().await.map_err(|error| failure::of_pool(doing, &self.at, &error))?;
             let was_idle = Object::metrics(&client).recycled.is_some();
             let mut session = Session { client: Some(client), doing, answer, has_failed: false };
             match session.begin(mode).await {
