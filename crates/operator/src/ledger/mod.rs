@@ -7,7 +7,7 @@
 //! one whose answer was lost ends where it would have ended.
 //!
 //! ```
-//! use allotment_operator::ledger::{Ask, Ledger, Place, RequestKey, Who};
+//! use allotment_operator::ledger::{Ask, Entries, Ledger, Place, RequestKey, Who};
 //! use allotment_core::pool::{AccountName, Accounts, Answer, PoolKey, RequestUid, Tenant};
 //! use std::collections::BTreeMap;
 //!

@@ -53,6 +53,9 @@ pub(crate) const NAMESPACE: &str = "default";
 /// What an operator does to lead: it goes on for ever.
 const LEASES: [&str; 4] = ["lease", "cluster lease", "kubeconfig lease", "provider lease"];
 
+/// Parts of what a request asks for. They are patched one after the other, until one is refused.
+const PARTS: [&str; 2] = ["make part", "make inside part"];
+
 /// Runs begin here: days do not matter, and this one is easy to read.
 const BEGINNING_SECONDS: i64 = 1_800_000_000;
 
@@ -140,7 +143,7 @@ pub(crate) struct State {
     pub(crate) writes: u64,
     /// Those to servers that changed something, or failed.
     pub(crate) server_writes: u64,
-    /// Those that a server refused for what they are, and patches that changed nothing.
+    /// Those that a server refused for what they are, and patches of parts that changed nothing.
     pub(crate) idle_writes: u64,
     pub(crate) calls: u64,
     /// The configuration of the cluster operators, and how often it was changed.
@@ -285,7 +288,7 @@ impl World {
         let mut state = self.state();
         match status {
             Some(403 | 404 | 422) => state.idle_writes += 1,
-            Some(200) if is_same => state.idle_writes += 1,
+            Some(200) if is_same && PARTS.contains(&operation) => state.idle_writes += 1,
             _ => state.server_writes += 1,
         }
     }
