@@ -237,10 +237,13 @@ impl Server {
 
     /// Puts everything back to how it was so many revisions ago, as far as the history goes back: an etcd that is restored from a
     /// backup. Watches that have seen more go on, and hear nothing of what was undone. Kinds, roles and policies must be the same
-    /// then as now.
-    pub fn put_back(&mut self, revisions: u64) {
-        let revision = self.store.revision().saturating_sub(revisions);
+    /// then as now. Returns by how many revisions it went back.
+    pub fn put_back(&mut self, revisions: u64) -> u64 {
+        let now = self.store.revision();
+        // Behind that, some kinds would be newer than the whole.
+        let revision = now.saturating_sub(revisions).max(self.store.oldest());
         self.store = self.store.past(revision);
+        now - revision
     }
 
     fn answer(

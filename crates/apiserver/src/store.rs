@@ -152,6 +152,11 @@ impl Store {
         Ok(objects)
     }
 
+    /// The oldest revision whose objects are known, of every kind.
+    pub(crate) fn oldest(&self) -> Revision {
+        self.collections.values().map(|collection| collection.compacted).max().unwrap_or_default()
+    }
+
     /// All objects as they were at a revision, to read. Kinds whose history does not go back that far are as far back as it
     /// does. The history itself is not there: a watch cannot start in it.
     pub(crate) fn past(&self, revision: Revision) -> Self {

@@ -38,6 +38,8 @@ pub enum Planted {
     MissingFenceIsFirstStart,
     /// A term begins also where the fence names another ledger.
     AnyLedgerLeads,
+    /// A term begins also where the fence names another control plane.
+    AnyControlPlane,
     /// Versions of Shoots that go back are taken for old news.
     ReturnUnseen,
     /// A status that says Bound is not compared with the ledger.
@@ -126,7 +128,7 @@ impl Planted {
         [Self::TakenByName, Self::UnreadIsGone, Self::NothingTakenBack, Self::WithdrawnUnseen];
 
     /// Those of the subscription operator and the ledger.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::TenantOutsideTheLock,
         Self::LimitCountedThenWritten,
         Self::ReleaseLooksOnlyAtShoots,
@@ -142,6 +144,7 @@ impl Planted {
         Self::OlderLedgerLeads,
         Self::MissingFenceIsFirstStart,
         Self::AnyLedgerLeads,
+        Self::AnyControlPlane,
         Self::ReturnUnseen,
         Self::BoundNeverCompared,
         Self::EpochRaisedFirst,

@@ -142,7 +142,7 @@ pub fn run(cases: Vec<Case>) -> ExitCode {
         let shared = shared.clone();
         trials.push(Trial::ignorable_test(format!("real::{}", case.name), move || shared.on_real(&case)));
     }
-    let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
+    let conclusion = libtest_mimic::run(&arguments(), trials);
     if let Some(Shared { runtime, embedded, real }) = Arc::into_inner(shared) {
         if let Some(Ok(real)) = real.into_inner() {
             runtime.block_on(real.stop());
@@ -150,6 +150,15 @@ pub fn run(cases: Vec<Case>) -> ExitCode {
         drop(embedded);
     }
     conclusion.exit_code()
+}
+
+/// What was typed. Cases wait for servers most of the time, so more of them run at once than there are cores.
+fn arguments() -> Arguments {
+    const CASES_PER_CORE: usize = 3;
+    let mut arguments = Arguments::from_args();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.test_threads.get_or_insert(cores * CASES_PER_CORE);
+    arguments
 }
 
 #[expect(clippy::print_stderr, reason = "this is the end of a test binary")]

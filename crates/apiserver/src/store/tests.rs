@@ -62,3 +62,15 @@ fn a_namespace_is_a_range() {
     assert_eq!(store.list(&kind(), None, Some(&Key::new("b", "x"))).count(), 2);
     assert!(store.any_in(&kind(), "c") && !store.any_in(&kind(), "d"));
 }
+
+#[test]
+fn a_store_that_was_put_back_knows_nothing_older() {
+    let mut store = Store::default();
+    put(&mut store, "a", "a1");
+    let then = put(&mut store, "a", "a2");
+    put(&mut store, "a", "a3");
+    assert_eq!(store.oldest(), 0);
+    let mut back = store.past(then);
+    put(&mut back, "b", "b1");
+    assert_eq!((back.oldest(), back.revision()), (then, then + 1));
+}

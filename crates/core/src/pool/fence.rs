@@ -19,6 +19,7 @@ const TERM: &str = "term";
 const NUMBER: &str = "number";
 const ENTRIES: &str = "entries";
 const CONTROL_PLANE: &str = "controlPlane";
+const INSTALLATION: &str = "installation";
 
 /// The content of the fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct FenceRecord {
     pub entries: Vec<i64>,
     /// The control plane whose requests are served: the UID of its namespace `kube-system`; none where nobody could tell.
     pub control_plane: Option<String>,
+    /// The namespace of the operators in that control plane, whose Lease makes sure that one of them leads; none where nobody could tell.
+    pub installation: Option<String>,
 }
 
 impl FenceRecord {
@@ -43,14 +46,20 @@ impl FenceRecord {
         let listed = data.get(ENTRIES).map(String::as_str).unwrap_or_default();
         let mut entries: Vec<i64> = listed.split_whitespace().filter_map(|it| it.parse().ok()).collect();
         entries.extend(number.filter(|number| !entries.contains(number)));
-        let term = data.get(TERM).filter(|term| !term.is_empty()).cloned();
-        let control_plane = data.get(CONTROL_PLANE).filter(|uid| !uid.is_empty()).cloned();
-        Some(Self { ledger: data.get(LEDGER)?.clone(), epoch, term, entries, control_plane })
+        let text = |key: &str| data.get(key).filter(|value| !value.is_empty()).cloned();
+        Some(Self {
+            ledger: data.get(LEDGER)?.clone(),
+            epoch,
+            term: text(TERM),
+            entries,
+            control_plane: text(CONTROL_PLANE),
+            installation: text(INSTALLATION),
+        })
     }
 
     /// The data of the ConfigMap.
     pub fn data(&self) -> BTreeMap<String, String> {
-        let Self { ledger, epoch, term, entries, control_plane } = self;
+        let Self { ledger, epoch, term, entries, control_plane, installation } = self;
         let number = entries.iter().max().copied().unwrap_or_default();
         let listed: Vec<String> = entries.iter().map(ToString::to_string).collect();
         BTreeMap::from([
@@ -60,6 +69,7 @@ impl FenceRecord {
             (NUMBER.to_owned(), number.to_string()),
             (ENTRIES.to_owned(), listed.join(" ")),
             (CONTROL_PLANE.to_owned(), control_plane.clone().unwrap_or_default()),
+            (INSTALLATION.to_owned(), installation.clone().unwrap_or_default()),
         ])
     }
 
@@ -84,6 +94,8 @@ pub struct LedgerFacts {
     pub missing: Vec<i64>,
     /// The control plane that is to be served, where that is known.
     pub control_plane: Option<String>,
+    /// The namespace of the operators that are to serve it, where that is known.
+    pub installation: Option<String>,
 }
 
 /// Signs that this garden was served before.
@@ -155,6 +167,17 @@ pub enum LedgerMismatch {
         /// Ours.
         found: String,
     },
+    /// The operators of another namespace serve the garden. Two Leases exclude nobody, so each would take the lead from the other.
+    #[error(
+        "this garden was served by the operators in namespace {known}, but these are in namespace {found}: two installations would take \
+         the lead from each other; stop these, or, if the others are gone, run `allotment ledger rebuild`"
+    )]
+    OtherInstallation {
+        /// The namespace that the garden knows.
+        known: String,
+        /// Ours.
+        found: String,
+    },
     /// Somebody removed the fence.
     #[error(
         "ConfigMap allotment-ledger of the garden {fence}, but {trace}: make sure that no other installation serves this garden, \
@@ -186,7 +209,7 @@ pub fn verify(fence: &Fence, ledger: &LedgerFacts, traces: Traces) -> Result<(),
         Fence::Unreadable => return verify_first_start("names no ledger", ledger, traces),
         Fence::Known(known) => known,
     };
-    let LedgerFacts { uuid, epoch, is_empty: _, term, missing, control_plane } = ledger;
+    let LedgerFacts { uuid, epoch, is_empty: _, term, missing, control_plane, installation } = ledger;
     if known.ledger != *uuid {
         return Err(LedgerMismatch::Foreign { known: known.ledger.clone(), found: uuid.clone() });
     }
@@ -205,9 +228,15 @@ pub fn verify(fence: &Fence, ledger: &LedgerFacts, traces: Traces) -> Result<(),
         let (known_term, found) = (known_term.clone(), found.clone());
         return Err(LedgerMismatch::Copied { epoch: known.epoch, known: known_term, found });
     }
-    match missing.iter().min() {
-        Some(missing) => Err(LedgerMismatch::WentBack { missing: *missing }),
-        None => Ok(()),
+    if let Some(missing) = missing.iter().min() {
+        return Err(LedgerMismatch::WentBack { missing: *missing });
+    }
+    // Last: whatever is wrong with the ledger itself says more.
+    match (&known.installation, installation) {
+        (Some(known), Some(found)) if known != found => {
+            Err(LedgerMismatch::OtherInstallation { known: known.clone(), found: found.clone() })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -238,6 +267,7 @@ mod tests {
             term: Some("T5".to_owned()),
             entries: vec![97, 101, 100],
             control_plane: Some("C".to_owned()),
+            installation: Some("I".to_owned()),
         }
     }
 
@@ -249,6 +279,7 @@ mod tests {
             term: Some("T5".to_owned()),
             missing: vec![],
             control_plane: Some("C".to_owned()),
+            installation: Some("I".to_owned()),
         }
     }
 
@@ -303,6 +334,9 @@ mod tests {
         let elsewhere = verdict(known(), LedgerFacts { control_plane: Some("D".to_owned()), ..facts() });
         assert!(matches!(elsewhere, Some(LedgerMismatch::OtherControlPlane { .. })), "{elsewhere:?}");
         assert_eq!(verdict(known(), LedgerFacts { control_plane: None, ..facts() }), None, "nobody can tell");
+        let second = verdict(known(), LedgerFacts { installation: Some("J".to_owned()), ..facts() });
+        assert!(matches!(second, Some(LedgerMismatch::OtherInstallation { .. })), "{second:?}");
+        assert_eq!(verdict(known(), LedgerFacts { installation: None, ..facts() }), None, "nobody can tell");
         let copied = verdict(known(), LedgerFacts { term: Some("other".to_owned()), ..facts() });
         assert!(matches!(copied, Some(LedgerMismatch::Copied { .. })), "{copied:?}");
     }

@@ -27,11 +27,13 @@ pub(super) async fn epoch(transaction: &mut Transaction) -> Result<Epoch, Ledger
     Ok(Epoch(rows.first().map_or(Ok(0), |row| row.int(0))?))
 }
 
-/// Begins to lead: waits for the transactions under the old epoch, and refuses all that come after.
+/// Begins to lead: waits for the transactions under the old epoch, and refuses all that come after. Refuses where `after` is not the epoch
+/// of now: somebody has led since the caller read it.
 pub(super) async fn lead(
     transaction: &mut Transaction,
     holder: &str,
     term: &str,
+    after: Option<Epoch>,
 ) -> Result<Epoch, LedgerError> {
     const TERM: &str = "INSERT INTO terms (garden, project, epoch, term) VALUES ($1, $2, $3, $4)";
     const SQL: &str = "INSERT INTO leaders (garden, project, epoch, holder, since) VALUES ($1, $2, 1, $3, $4) \
@@ -41,6 +43,10 @@ pub(super) async fn lead(
     let rows = transaction.query(SQL, &parameters).await?;
     let row = rows.first().ok_or_else(|| transaction.broken("a new epoch got no number"))?;
     let epoch = Epoch(row.int(0)?);
+    if let Some(mine) = after.filter(|after| after.0 + 1 != epoch.0) {
+        let (current, leader) = (Epoch(epoch.0 - 1), "another process".to_owned());
+        return Err(LedgerError::Stale { mine, current, leader });
+    }
     transaction.leader = Leader { epoch, holder: holder.to_owned() };
     let because = "leads from now on";
     let note = Note { event: Event::Led, account: None, tenant: None, request: None, because };

@@ -252,7 +252,30 @@ impl Ledger {
     /// Begins to lead: raises the epoch, once the transactions under the old one are over. `term` is an id that no other term has,
     /// also none that leads a copy of this ledger.
     pub async fn lead(&self, holder: &str, term: &str, now: Timestamp) -> Result<Epoch, LedgerError> {
-        let led = in_transaction!(write self, "lead", now, |transaction| lead::lead(transaction, holder, term).await);
+        self.lead_from(holder, term, None, now).await
+    }
+
+    /// Begins to lead, unless somebody has led since the epoch was `after`.
+    pub async fn lead_after(
+        &self,
+        holder: &str,
+        term: &str,
+        after: Epoch,
+        now: Timestamp,
+    ) -> Result<Epoch, LedgerError> {
+        self.lead_from(holder, term, Some(after), now).await
+    }
+
+    async fn lead_from(
+        &self,
+        holder: &str,
+        term: &str,
+        after: Option<Epoch>,
+        now: Timestamp,
+    ) -> Result<Epoch, LedgerError> {
+        let led = in_transaction!(write self, "lead", now, |transaction| {
+            lead::lead(transaction, holder, term, after).await
+        });
         if let Ok(epoch) = &led {
             self.recent.led(*epoch, term);
         }

@@ -71,7 +71,7 @@ impl Operators {
                             clock: clock.clone(),
                             metrics: metrics.clone(),
                         })
-                        .tied_to_control_plane(),
+                        .tied_to_installation(),
                     );
                 }
                 Controller::Cluster => {

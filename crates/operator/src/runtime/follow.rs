@@ -16,6 +16,7 @@ use super::{
     call::{DEADLINE, reason},
     graves::Graves,
     kept::number,
+    position::ListStart,
 };
 use futures::{Stream, StreamExt, stream::BoxStream};
 use kube::{
@@ -269,7 +270,7 @@ impl FollowError {
 
 impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
     async fn list(&mut self) -> Result<String, FollowError> {
-        let (mut params, begun) = (self.params(PAGE), self.position.begins_list());
+        let (mut params, start) = (self.params(PAGE), self.position.begins_list());
         let end = Instant::now() + LIST_DEADLINE;
         let mut first_version = None;
         loop {
@@ -289,17 +290,17 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
                 Some(token) => params.continue_token = Some(token),
                 None => {
                     let version = std::mem::take(version);
-                    self.has_listed(number(Some(&version)), begun);
+                    self.has_listed(number(Some(&version)), start);
                     return Ok(version);
                 }
             }
         }
     }
 
-    fn has_listed(&mut self, version: u64, begun: u32) {
+    fn has_listed(&mut self, version: u64, start: ListStart) {
         self.newest = version;
         (self.tell)(Seen::Listed);
-        self.position.is_listed_at(version, begun);
+        self.position.is_listed_at(version, start);
         (self.tell)(Seen::Reached(version));
     }
 
@@ -345,6 +346,13 @@ impl<S: Source, F: FnMut(Seen<S::Item>)> Follower<S, F> {
             let event = tokio::select! {
                 biased;
                 () = position.is_to_list() => return Ok(Ended::Outdated),
+                question = position.is_asked() => {
+                    if self.has_gone_back().await? {
+                        return Ok(Ended::Outdated);
+                    }
+                    position.has_answered(question);
+                    continue;
+                }
                 event = timeout_at(silence, events.next()) => event,
                 () = position.is_hurried(), if is_long && silence.duration_since(Instant::now()) > SHORTEST => {
                     return Ok(Ended::Hurried);

@@ -23,6 +23,16 @@ struct At {
     is_settled: bool,
     /// How often the server was seen to have gone back.
     times_back: u32,
+    /// How often somebody asked whether the server has gone back, and up to which of these questions the answer is known.
+    asked: u32,
+    answered: u32,
+}
+
+/// The moment at which a list began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListStart {
+    times_back: u32,
+    asked: u32,
 }
 
 impl At {
@@ -74,6 +84,27 @@ impl Position {
         self.at.borrow().is_settled
     }
 
+    /// Has the follower compare the cache with the server of now, and waits until the cache is of a state of that server. Returns whether it
+    /// came to that in time. The cache may still lag: [`Position::reach_live`] waits for that, too, which takes seconds.
+    pub async fn confirm(&self, limit: Duration) -> bool {
+        let mut changes = self.at.subscribe();
+        let mut question = 0;
+        self.at.send_modify(|at| {
+            at.asked += 1;
+            question = at.asked;
+        });
+        let is_confirmed = changes.wait_for(|at| at.is_settled && at.answered >= question);
+        matches!(timeout(limit, is_confirmed).await, Ok(Ok(_)))
+    }
+
+    /// Has the follower list anew, whatever versions say, and waits until it has. Returns whether it came to that in time. A server that was
+    /// put back and written to since is at a version that shows nothing.
+    pub async fn relist(&self, limit: Duration) -> bool {
+        let mut changes = self.at.subscribe();
+        self.went_back();
+        matches!(timeout(limit, changes.wait_for(|at| at.is_settled)).await, Ok(Ok(_)))
+    }
+
     /// Waits until the cache is at least as new as this version, and says whether it came to that in time.
     pub async fn reach(&self, version: u64, limit: Duration) -> bool {
         let mut changes = self.at.subscribe();
@@ -102,16 +133,31 @@ impl Position {
     }
 
     /// A list begins; [`Position::is_listed_at`] wants to know when it did.
-    pub(super) fn begins_list(&self) -> u32 {
-        self.at.borrow().times_back
+    pub(super) fn begins_list(&self) -> ListStart {
+        let At { times_back, asked, .. } = *self.at.borrow();
+        ListStart { times_back, asked }
     }
 
     /// A list has ended: this is the version, also if it is a lower one. It counts unless the server went back meanwhile.
-    pub(super) fn is_listed_at(&self, version: u64, begun: u32) {
+    pub(super) fn is_listed_at(&self, version: u64, start: ListStart) {
         self.at.send_modify(|at| {
             at.version = version;
-            at.is_settled = at.times_back == begun;
+            at.is_settled = at.times_back == start.times_back;
+            at.answered = at.answered.max(start.asked);
         });
+    }
+
+    /// Waits until somebody asks whether the server has gone back, and returns the number of the question.
+    pub(super) async fn is_asked(&self) -> u32 {
+        let mut changes = self.at.subscribe();
+        let asked = changes.wait_for(|at| at.asked > at.answered).await;
+        // The sender lives as long as this does.
+        asked.map_or(0, |at| at.asked)
+    }
+
+    /// The server has not gone back, as of this question.
+    pub(super) fn has_answered(&self, question: u32) {
+        self.at.send_modify(|at| at.answered = at.answered.max(question));
     }
 
     /// A watch has told of everything up to this version.
@@ -196,6 +242,28 @@ mod tests {
         assert!(!reach(&position, 40).await);
         list(&position, 40);
         assert!(reach(&position, 40).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cache_is_confirmed_by_a_comparison_or_a_list_that_began_later() {
+        let position = Position::new();
+        list(&position, 100);
+        assert!(!position.confirm(SHORT).await, "nobody has compared");
+        let start = position.begins_list();
+        let (asked, confirmed) = futures::join!(position.is_asked(), position.confirm(SHORT));
+        assert!(!confirmed && asked == 2);
+        position.is_listed_at(101, start);
+        assert!(position.at.borrow().answered < asked, "that list began before the question");
+        position.has_answered(asked);
+        let listed = async { list(&position, 102) };
+        let (confirmed, ()) = futures::join!(position.confirm(SHORT), listed);
+        assert!(confirmed);
+        let returned = async {
+            position.went_back();
+            position.has_answered(position.is_asked().await);
+        };
+        let (confirmed, ()) = futures::join!(position.confirm(SHORT), returned);
+        assert!(!confirmed, "the list that it needs is not there");
     }
 
     #[tokio::test(start_paused = true)]

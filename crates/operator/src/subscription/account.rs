@@ -59,9 +59,12 @@ impl Inner {
     }
 
     /// Whether the request that claims it in this very term is about to confirm it: the watch was faster. Looking at it now
-    /// would cost a live read for nothing.
+    /// would cost a live read for nothing. Where the request has left meanwhile, nobody else confirms it.
     fn is_being_claimed(&self, term: Term, row: &Account) -> bool {
         let Holding::Claiming(tenant) = &row.holding else { return false };
+        if row.assignments.is_empty() {
+            return false;
+        }
         let labelled = self.index().entry(&row.account).and_then(|entry| entry.entry.tenant.clone());
         row.epoch == term.epoch && labelled.as_ref() == Some(tenant)
     }
@@ -321,7 +324,7 @@ impl Inner {
     /// Whether no Shoot is in an account, by a cache that shows every Shoot that exists now.
     async fn is_empty_now(&self, account: &AccountName) -> Result<bool, Trouble> {
         let read = async { self.newest_shoots().await.map(|newest| newest.version) };
-        let (is_reached, version) = self.shoots_at.reach_live(read, CATCH_UP).await?;
+        let (is_reached, version) = self.positions.shoots.reach_live(read, CATCH_UP).await?;
         if !is_reached {
             return Err(Trouble::Behind(version));
         }
@@ -334,11 +337,11 @@ impl Inner {
     /// Shoots are known as there are, and none of them is being deleted, the cache shows them all: a Shoot goes minutes after
     /// its deletion began, so that none can have gone unseen and left its place in the count to another.
     async fn see_shoots_of_now(&self) -> Result<(), Trouble> {
-        let before = self.shoots_at.version();
+        let before = self.positions.shoots.version();
         let NewestShoots { version, count } = self.shoots_of_now.get(|| self.newest_shoots()).await?;
-        let is_in_order = self.shoots_at.compare_live(before, version);
+        let is_in_order = self.positions.shoots.compare_live(before, version);
         let is_settled = is_in_order && count.is_some() && self.index().settled_shoots() == count;
-        if is_settled || self.shoots_at.reach(version, CATCH_UP).await {
+        if is_settled || self.positions.shoots.reach(version, CATCH_UP).await {
             Ok(())
         } else {
             Err(Trouble::Behind(version))

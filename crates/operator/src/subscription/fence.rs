@@ -5,7 +5,7 @@
 
 use super::{
     Trouble,
-    run::Inner,
+    run::{Inner, Tie},
     term::{Term, TermError},
 };
 use crate::{
@@ -19,7 +19,7 @@ use kube::{
     api::{ObjectMeta, Patch, PatchParams, PostParams},
 };
 use serde_json::json;
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 /// The ConfigMap in the garden that says which ledger the garden is served from.
 pub const IDENTITY: &str = "allotment-ledger";
@@ -73,16 +73,23 @@ impl Inner {
     ) -> Result<(), Trouble> {
         let (progress, epoch) = (self.ledger.progress(), term.epoch);
         let (term, control_plane) = (Some(id), self.control_plane_uid().await?);
-        let record = FenceRecord { ledger, epoch, term, entries: progress.entries, control_plane };
+        let (entries, installation) = (progress.entries, self.installation());
+        let record = FenceRecord { ledger, epoch, term, entries, control_plane, installation };
         let version = self.write_fence(&record, version).await?;
         *self.fenced.lock().await = Some(Fenced { record, version, commits: progress.commits });
         Ok(())
     }
 
+    /// The namespace of the operators, where this one is a part of an installation.
+    pub(super) fn installation(&self) -> Option<String> {
+        let is_part = self.tie.get() == Some(&Tie::Installation);
+        is_part.then(|| self.settings.lease_namespace.clone())
+    }
+
     /// Which control plane is served, where the operator is tied to it.
     pub(super) async fn control_plane_uid(&self) -> Result<Option<String>, Trouble> {
         const ROOT: &str = "kube-system";
-        if !self.is_tied.load(Ordering::Relaxed) {
+        if self.tie.get().is_none() {
             return Ok(None);
         }
         let namespaces: Api<Namespace> = Api::all(self.control_plane.clone());
@@ -142,7 +149,10 @@ impl Inner {
         let FoundFence { fence, version } = self.read_fence().await?;
         match (&fence, version) {
             (Fence::Known(found), Some(version)) if found.is_of_term(known) => Ok(version),
-            _ => Err(TermError::Over.into()),
+            _ => {
+                self.doubt_caches();
+                Err(TermError::Over.into())
+            }
         }
     }
 

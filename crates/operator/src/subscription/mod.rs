@@ -22,6 +22,7 @@ mod history;
 mod index;
 mod learn;
 mod occupied;
+mod positions;
 mod release;
 mod request;
 mod run;

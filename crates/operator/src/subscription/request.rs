@@ -155,6 +155,7 @@ impl Inner {
         if self.is_queued(&uid) {
             self.withdraw(term, &uid, &denial.message).await?;
         }
+        self.hold_fence_if_bound(term, request).await?;
         if self.publish_judged(request, &Progress::Denied(denial.clone()), judgement).await? {
             self.recorder.say(&**request, Tone::Warning, event, &denial.message).await;
         }
@@ -202,6 +203,7 @@ impl Inner {
                 return self.deny(term, request, denial, QUOTA_EXCEEDED, judgement).await;
             }
             Answer::Wait(position, lack) => {
+                self.hold_fence_if_bound(term, request).await?;
                 return self.wait(request, wanted, position, lack, judgement).await;
             }
             Answer::Claim(account) => {
@@ -234,6 +236,15 @@ impl Inner {
             self.secure(term).await?;
         }
         Ok(Outcome::Done)
+    }
+
+    /// A status that says Bound is taken back only while the fence is this term's. Otherwise another installation has given it the
+    /// account, and the two would overwrite each other until one of them notices.
+    async fn hold_fence_if_bound(&self, term: Term, request: &SubscriptionRequest) -> Result<(), Trouble> {
+        if is_bound(request) {
+            self.hold_fence(term).await?;
+        }
+        Ok(())
     }
 
     /// Says that a request waits. It asks again when it is woken.

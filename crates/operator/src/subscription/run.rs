@@ -6,6 +6,7 @@ use super::{
     forged::BOUND_RESYNC,
     history::HISTORY_DELAY,
     index::BindingRef,
+    positions::Positions,
     term::{Term, TermError},
     waiting::Waiting,
     write::NewestShoots,
@@ -17,7 +18,7 @@ use crate::{
         clock::Clock,
         controller::{Controller, Leadership},
         events::Recorder,
-        follow::{MetadataOf, Position},
+        follow::MetadataOf,
         keep::{Cache, Keeper},
         lease::Candidate,
         queue::{Outcome, Queue, fair::FairKey},
@@ -41,10 +42,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 use tokio::{sync::watch, time::Instant};
@@ -139,7 +137,7 @@ pub(super) struct Inner {
     /// Requests that have an account by the ledger.
     pub(super) assigned: Mutex<BTreeMap<RequestUid, AccountName>>,
     pub(super) cache: Cache<Index>,
-    pub(super) shoots_at: Position,
+    pub(super) positions: Positions,
     pub(super) shoots_of_now: SharedRead<NewestShoots>,
     queue: Queue<Task>,
     pub(super) waiting: Mutex<Waiting>,
@@ -150,8 +148,17 @@ pub(super) struct Inner {
     pub(super) fenced: tokio::sync::Mutex<Option<Fenced>>,
     /// Somebody else has raised the epoch in the ledger, or has the fence: this term is over, whatever the Lease says.
     pub(super) outdated: watch::Sender<bool>,
-    /// Whether the fence names the control plane, and another one may not take it.
-    pub(super) is_tied: AtomicBool,
+    /// Whom the fence names; none: nobody.
+    pub(super) tie: OnceLock<Tie>,
+}
+
+/// Whom the fence names, so that nobody else takes it by mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tie {
+    /// The control plane.
+    ControlPlane,
+    /// The control plane, and the namespace of the operators in it.
+    Installation,
 }
 
 impl Operator {
@@ -165,7 +172,6 @@ impl Operator {
         let index = Index::new(settings.binding_kind, settings.labels.clone())
             .counting_by(roles.clone())
             .planted_like(&ledger);
-        let shoots_at = Position::new().planted_like(&ledger);
         let leases = Api::namespaced(control_plane.clone(), &settings.lease_namespace);
         let candidate = Candidate::new(leases, LEASE_NAME, &settings.identity, clock.clone());
         Self(Arc::new(Inner {
@@ -177,6 +183,7 @@ impl Operator {
             leadership: Leadership::new(CONTROLLER, Some(candidate), metrics.clone()),
             control_plane,
             garden,
+            positions: Positions::new(&ledger),
             ledger,
             settings,
             roles,
@@ -184,14 +191,13 @@ impl Operator {
             fairness: RwLock::new(Arc::new(Fairness::trusted())),
             clock,
             metrics,
-            shoots_at,
             shoots_of_now: SharedRead::default(),
             queue: Queue::new(),
             waiting: Mutex::default(),
             halted: watch::channel(None).0,
             fenced: tokio::sync::Mutex::new(None),
             outdated: watch::channel(false).0,
-            is_tied: AtomicBool::new(false),
+            tie: OnceLock::new(),
         }))
     }
 
@@ -199,7 +205,19 @@ impl Operator {
     /// control planes without a name.
     #[must_use]
     pub fn tied_to_control_plane(self) -> Self {
-        self.0.is_tied.store(true, Ordering::Relaxed);
+        self.tied(Tie::ControlPlane)
+    }
+
+    /// Ties the ledger to the control plane and to the operators in this namespace of it: an operator that leads by a Lease in another
+    /// namespace halts.
+    #[must_use]
+    pub fn tied_to_installation(self) -> Self {
+        self.tied(Tie::Installation)
+    }
+
+    fn tied(self, tie: Tie) -> Self {
+        // It is put together once.
+        let _ = self.0.tie.set(tie);
         self
     }
 
@@ -327,28 +345,35 @@ impl Controller for Operator {
         let add = |task| inner.queue.add(task);
         let keeper = inner.cache.keeper(&add);
         tokio::join!(
-            keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
-                index.forget_request(&super::RequestName::of(&gone))
-            }),
+            keeper.keep_up(
+                Followed::Requests,
+                requests,
+                None,
+                inner.positions.requests.clone(),
+                Index::learn_request,
+                |index, gone| index.forget_request(&super::RequestName::of(&gone)),
+            ),
             keeper.keep_up(
                 Followed::Shoots,
                 shoots,
                 None,
-                inner.shoots_at.clone(),
+                inner.positions.shoots.clone(),
                 |index, shoot| index.learn_shoot(&shoot),
                 |index, gone| index.forget_shoot(&gone.name_any()),
             ),
-            keeper.keep(
+            keeper.keep_up(
                 Followed::CredentialsBindings,
                 credentials,
                 None,
+                inner.positions.credentials_bindings.clone(),
                 |index, binding| index.learn_credentials_binding(&binding),
                 |index, gone| index.forget_binding(BindingRef::Credentials(gone.name_any())),
             ),
-            keeper.keep(
+            keeper.keep_up(
                 Followed::SecretBindings,
                 secret_bindings,
                 None,
+                inner.positions.secret_bindings.clone(),
                 |index, binding| index.learn_secret_binding(&binding),
                 |index, gone| index.forget_binding(BindingRef::Secret(gone.name_any())),
             ),
@@ -493,10 +518,11 @@ impl Inner {
         let secrets: Api<Secret> = Api::namespaced(self.garden.clone(), &self.settings.garden_namespace);
         let in_the_pool = Some(self.settings.labels.hyperscaler_type.clone());
         keeper
-            .keep(
+            .keep_up(
                 Followed::Secrets,
                 MetadataOf(secrets),
                 in_the_pool,
+                self.positions.secrets.clone(),
                 |index, secret| index.learn_secret(&secret.metadata),
                 |index, gone| index.forget_secret(&gone.name_any()),
             )

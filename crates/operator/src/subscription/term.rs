@@ -13,7 +13,13 @@ use allotment_core::pool::{
 };
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::ResourceExt;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+/// While there is no fence, everything is listed anew so often: the caches say whether there are signs of an earlier ledger.
+const RELIST_EVERY: Duration = Duration::from_secs(300);
 
 /// A time of leadership.
 #[derive(Clone, Copy, Debug)]
@@ -41,10 +47,12 @@ impl Inner {
         // From here on the fence says what must be there.
         self.ledger.forget_past();
         if self.ledger.has(Planted::EpochRaisedFirst) {
-            self.lead().await?;
+            let epoch = self.ledger.epoch().await?;
+            self.lead(epoch).await?;
         }
-        let Verified { uuid, found } = self.verify_ledger_identity(None).await?;
-        let (term, id) = self.lead().await?;
+        let Verified { uuid, epoch, found } = self.verify_ledger_identity(None).await?;
+        self.confirm_caches().await?;
+        let (term, id) = self.lead(epoch).await?;
         self.win_fence(uuid, term, id, found.version.as_deref()).await?;
         self.compare(term).await?;
         if found.fence == Fence::Missing {
@@ -56,24 +64,33 @@ impl Inner {
 
     /// The ledger's UUID and the fence, if the two fit. Without traces, they are looked for where they matter.
     pub(super) async fn verify_ledger_identity(&self, traces: Option<Traces>) -> Result<Verified, Trouble> {
-        let found = self.read_fence().await?;
+        // The ledger first: somebody may rebuild it meanwhile, and writes the fence last. The epoch then differs when this term begins.
         let LedgerId { uuid, epoch, is_empty } = self.ledger.identity().await?;
+        let found = self.read_fence().await?;
         let Past { term, missing } = match &found.fence {
             Fence::Known(known) => self.ledger.past(known.epoch, &known.entries).await?,
             Fence::Missing | Fence::Unreadable => Past { term: None, missing: Vec::new() },
         };
         let control_plane = self.control_plane_uid().await?;
-        let facts = LedgerFacts { uuid: uuid.clone(), epoch, is_empty, term, missing, control_plane };
+        let installation = self.installation();
+        let facts =
+            LedgerFacts { uuid: uuid.clone(), epoch, is_empty, term, missing, control_plane, installation };
         let traces = match (&found.fence, traces) {
             (_, Some(traces)) => traces,
-            (Fence::Known(_), None) => Traces::default(),
-            (Fence::Missing | Fence::Unreadable, None) => self.traces().await?,
+            (Fence::Known(_), None) => {
+                self.relist_unless_listed_within(Duration::MAX).await?;
+                Traces::default()
+            }
+            (Fence::Missing | Fence::Unreadable, None) => {
+                self.relist_unless_listed_within(RELIST_EVERY).await?;
+                self.traces().await?
+            }
         };
         match verify(&found.fence, &facts, traces) {
             Err(mismatch) if !self.is_overlooked(&mismatch) => return Err(TermError::from(mismatch).into()),
             _ => (),
         }
-        Ok(Verified { uuid, found })
+        Ok(Verified { uuid, epoch, found })
     }
 
     /// Whether a planted fault lets a term begin nevertheless.
@@ -84,25 +101,27 @@ impl Inner {
             }
             LedgerMismatch::Foreign { .. } => self.ledger.has(Planted::AnyLedgerLeads),
             LedgerMismatch::NoFence { .. } => self.ledger.has(Planted::MissingFenceIsFirstStart),
-            LedgerMismatch::Copied { .. } | LedgerMismatch::OtherControlPlane { .. } => false,
+            LedgerMismatch::OtherControlPlane { .. } => self.ledger.has(Planted::AnyControlPlane),
+            LedgerMismatch::Copied { .. } | LedgerMismatch::OtherInstallation { .. } => false,
         }
     }
 
     /// Signs that this garden was served before. Nothing that a tenant can write is one: else anybody could halt a first start.
     async fn traces(&self) -> Result<Traces, Trouble> {
-        let (shoots, mut requests) = (self.index().labelled_shoots(), 0);
+        // The cache may lag, and this is asked once in the life of a garden.
+        let (shoots, mut requests) = (self.count_labelled_shoots().await?, 0);
         for assignment in self.proven_assignments(&BTreeSet::new()) {
             requests += usize::from(self.may_heal(&assignment).await?);
         }
         Ok(Traces { shoots, requests })
     }
 
-    /// Raises the epoch in the ledger.
-    async fn lead(&self) -> Result<(Term, String), Trouble> {
+    /// Raises the epoch in the ledger, unless somebody has done so since it was read.
+    async fn lead(&self, after: Epoch) -> Result<(Term, String), Trouble> {
         let (identity, now) = (&self.settings.identity, self.clock.now());
         // The identity is random, so not even a copy of this process has the same one.
         let id = format!("{identity}/{now}");
-        let epoch = self.ledger.lead(identity, &id, now).await?;
+        let epoch = self.ledger.lead_after(identity, &id, after, now).await?;
         Ok((Term { epoch }, id))
     }
 
@@ -110,8 +129,9 @@ impl Inner {
     pub(super) async fn rebuild(&self) -> Result<Epoch, Trouble> {
         self.cache.until_complete().await;
         let found = self.read_fence().await?;
-        let uuid = self.ledger.identity().await?.uuid;
-        let (term, id) = self.lead().await?;
+        let LedgerId { uuid, epoch, .. } = self.ledger.identity().await?;
+        self.confirm_caches().await?;
+        let (term, id) = self.lead(epoch).await?;
         self.ledger.clear(term.epoch, "made anew from the cluster", self.clock.now()).await?;
         self.compare(term).await?;
         // Last: where this breaks off before, a halted operator stays halted.
@@ -237,6 +257,7 @@ impl Inner {
 /// A ledger that fits the garden.
 pub(super) struct Verified {
     uuid: String,
+    epoch: Epoch,
     found: FoundFence,
 }
 

@@ -21,6 +21,11 @@ pub enum Trouble {
     /// The cache has not caught up with what a destructive step has to know.
     #[error("the cache of Shoots has not come to version {0} yet")]
     Behind(u64),
+    /// A cache may be of a state that its server was put back from.
+    #[error(
+        "the cache of {0} could not be compared with the server: it does not answer, or its lists take too long"
+    )]
+    Unconfirmed(&'static str),
 }
 
 impl Trouble {
@@ -40,7 +45,7 @@ impl Obstacle for Trouble {
             Self::Call(error) => error.category(),
             Self::Ledger(error) => error.category(),
             Self::Term(_) => "ledger-identity",
-            Self::Behind(_) => "behind",
+            Self::Behind(_) | Self::Unconfirmed(_) => "behind",
         }
     }
 

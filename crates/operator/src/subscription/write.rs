@@ -12,7 +12,7 @@ use crate::{
 use allotment_api::{
     gardener::{CredentialsBinding, SecretBinding, Shoot},
     kyma::{BindingKind, SubscriptionRequest, SubscriptionRequestStatus},
-    names::annotation,
+    names::{annotation, label},
 };
 use allotment_core::{
     condition,
@@ -220,6 +220,15 @@ impl Inner {
         let others = if is_all { Some(0) } else { remaining };
         let count = others.map(|others| others + list.items.len());
         Ok(NewestShoots { version: version.unwrap_or(u64::MAX), count })
+    }
+
+    /// How many Shoots carry the label of a request, up to a page.
+    pub(super) async fn count_labelled_shoots(&self) -> Result<usize, Trouble> {
+        const PAGE: u32 = 100;
+        let api: Api<Shoot> = self.in_the_garden();
+        let params = ListParams::default().labels(label::SUBSCRIPTION_REQUEST).limit(PAGE);
+        let list = call(|| "look for Shoots of ours".to_owned(), api.list_metadata(&params)).await?;
+        Ok(list.items.len())
     }
 
     /// The name that goes into a Shoot. Gardener takes only CredentialsBindings for new ones: where the pool is made of

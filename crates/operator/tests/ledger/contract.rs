@@ -31,6 +31,19 @@ pub async fn identity_and_epoch(bench: Bench) {
     assert_eq!((later.epoch, later.is_empty, &later.uuid), (Epoch(2), false, &first.uuid));
 }
 
+pub async fn nobody_leads_after_an_epoch_that_is_over(bench: Bench) {
+    let ledger = bench.open().await;
+    assert_eq!(ledger.lead_after("one", "a", Epoch(0), now()).await, Ok(Epoch(1)));
+    let entries = ledger.history(About::Everything, 10).await.unwrap();
+    for over in [Epoch(0), Epoch(7)] {
+        let refused = ledger.lead_after("two", "b", over, now()).await.unwrap_err();
+        assert_eq!(refused.category(), "stale", "{refused}");
+    }
+    assert_eq!(ledger.epoch().await, Ok(Epoch(1)));
+    assert_eq!(ledger.history(About::Everything, 10).await.unwrap(), entries, "nothing is left of it");
+    assert_eq!(ledger.lead_after("two", "b", Epoch(1), now()).await, Ok(Epoch(2)));
+}
+
 pub async fn a_stale_leader_writes_nothing(bench: Bench) {
     let ledger = bench.open().await;
     let free = accounts("a", 3);

@@ -47,6 +47,7 @@ macro_rules! cases {
 fn cases() -> Vec<Case> {
     let mut cases = cases![contract on Kind::ALL;
         identity_and_epoch,
+        nobody_leads_after_an_epoch_that_is_over,
         a_stale_leader_writes_nothing,
         reserve_claims_once_and_keeps,
         a_limit_of_three_and_ten_requests,

@@ -272,9 +272,39 @@ async fn drill(landscape: &Landscape, requests: usize, overtakes: bool) -> Outco
     Ok(())
 }
 
+/// Without that, each would take the lead from the other for ever, with all checks green.
+pub async fn a_second_installation_on_the_same_ledger_halts(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a", "b"], json!({ "hyperscalerType": "aws" })).await?;
+    let run = |operator: Operator| {
+        Running::new(operator.tied_to_installation(), |operator| async move { operator.run().await })
+    };
+    let here = run(stage.operator("here", &stage.ledger));
+    stage.ask("r", "ga-1").await?;
+    stage.bound("r").await?;
+    let epoch = stage.ledger.epoch().await?;
+    let drill = landscape.plot_without_gardenlet().await?;
+    let there = run(operator_in(&stage, &drill, &stage.ledger));
+    let halted = halts(&there).await?;
+    let names = [&stage.plot.namespace, &drill.namespace];
+    assert!(names.iter().all(|name| halted.contains(*name)), "{halted}");
+    stage.ask("next", "ga-2").await?;
+    stage.bound("next").await?;
+    assert_eq!((stage.ledger.epoch().await?, here.operator.halted().borrow().clone()), (epoch, None));
+    // A person moves the operators to the other namespace.
+    drop(here);
+    let rebuilt = stage.operator("person", &stage.ledger).tied_to_control_plane().rebuild().await?;
+    assert!(rebuilt > epoch);
+    goes_on(&there).await
+}
+
 /// An operator of another installation on the same garden.
 fn start_in(stage: &Stage, plot: &Plot, ledger: &Ledger) -> Running {
-    let operator = Operator::new(Parts {
+    Running::new(operator_in(stage, plot, ledger), |operator| async move { operator.run().await })
+}
+
+fn operator_in(stage: &Stage, plot: &Plot, ledger: &Ledger) -> Operator {
+    Operator::new(Parts {
         control_plane: plot.landscape.control_plane.clone(),
         garden: plot.landscape.garden.clone(),
         ledger: ledger.clone(),
@@ -286,8 +316,7 @@ fn start_in(stage: &Stage, plot: &Plot, ledger: &Ledger) -> Running {
         policy: stage.policy(RULES),
         clock: Clock::system(),
         metrics: Metrics::new(),
-    });
-    Running::new(operator, |operator| async move { operator.run().await })
+    })
 }
 
 async fn ask_in(plot: &Plot, number: usize, tenant: String) -> Result<(), Fault> {

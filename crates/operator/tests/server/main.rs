@@ -145,6 +145,7 @@ fn main() -> ExitCode {
         case!(fences::a_standby_that_takes_over_without_the_last_commits_is_noticed),
         case!(fences::an_older_ledger_of_the_same_epoch_is_noticed),
         case!(fences::two_installations_on_copies_of_one_ledger_do_not_both_hand_out),
+        case!(fences::a_second_installation_on_the_same_ledger_halts),
         case!(fences::a_removed_fence_halts_whoever_starts_and_whoever_runs),
         case!(fences::an_emptied_fence_halts_and_can_be_made_anew),
         case!(fences::a_label_on_the_fence_stops_nobody),

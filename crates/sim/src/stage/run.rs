@@ -266,7 +266,8 @@ impl Crew for Operators {
     const NAME: &'static str = "operator";
 
     fn begin(&mut self, world: &Arc<World>, replica: usize, identity: String) -> Option<Actor> {
-        let operator = start(world, replica, identity.clone(), &world.ledger, NAMESPACE);
+        let wire = Wire::new(world, Side::ControlPlane, Role::Subscription, replica);
+        let operator = start(world, wire, identity.clone(), &world.ledger, NAMESPACE);
         self.first = Some(operator.clone());
         if world.options.clusters == 0 {
             return Some(Box::pin(async move { operator.run().await }));
@@ -316,16 +317,17 @@ impl Crew for Operators {
 /// The operator's own code, as the product puts it together.
 pub(super) fn start(
     world: &Arc<World>,
-    replica: usize,
+    control_plane: Wire,
     identity: String,
     ledger: &Ledger,
     lease_namespace: &str,
 ) -> Operator {
-    let client = |side| Client::new(Wire::new(world, side, Role::Subscription, replica), NAMESPACE);
+    let replica = control_plane.replica;
+    let garden = Wire::new(world, Side::Garden, Role::Subscription, replica);
     let clock = world.clone();
-    Operator::new(Parts {
-        control_plane: client(Side::ControlPlane),
-        garden: client(Side::Garden),
+    let operator = Operator::new(Parts {
+        control_plane: Client::new(control_plane, NAMESPACE),
+        garden: Client::new(garden, NAMESPACE),
         ledger: ledger.clone().with_weather(Arc::new(Sky::new(world.clone(), replica))),
         settings: Settings {
             garden_namespace: GARDEN.to_owned(),
@@ -339,5 +341,7 @@ pub(super) fn start(
         policy: world.policy.clone(),
         clock: Clock::new(move || clock.now()),
         metrics: Metrics::new(),
-    })
+    });
+    // Not to the installation: copies of a ledger in another namespace are to be told by the ledger alone.
+    operator.tied_to_control_plane()
 }

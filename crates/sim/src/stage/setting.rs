@@ -2,13 +2,15 @@
 
 use super::{
     call::Side,
+    dice::dice_for,
     eyes::CREDENTIAL,
     rates::account_names,
     script::Options,
-    world::{By, GARDEN, SimError, World},
+    world::{By, GARDEN, SimError, World, entropy},
 };
 use crate::{hostile, subscription};
 use allotment_api::crds;
+use allotment_apiserver::{ApiServer, Server};
 use allotment_core::{
     pool::{Limit, MultiAccount},
     rules,
@@ -58,6 +60,25 @@ impl World {
         }
         subscription::before::set_up(self);
         Ok(())
+    }
+
+    /// A control plane of somebody else, with nothing in it but the kind and a namespace.
+    pub(super) fn another_control_plane(&self, namespace: &str) -> Result<ApiServer, SimError> {
+        let (seed, now) = (self.options.seed, self.clock.clone());
+        let server = Server::new(entropy(dice_for(seed, &["another control plane"], 0)), now());
+        let server = ApiServer::with(server, now);
+        let crds = crds::all().iter().map(|crd| json!(crd)).collect::<Vec<_>>();
+        let crd = crds.iter().find(|crd| crd["spec"]["names"]["plural"] == "subscriptionrequests");
+        let crd = crd.map(|crd| ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.clone()));
+        let metadata = json!({ "name": namespace });
+        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata });
+        for (path, object) in crd.into_iter().chain([("/api/v1/namespaces", namespace)]) {
+            let (code, answer) = self.ask_server(&server, Method::POST, path, Some(&object));
+            if code >= 300 {
+                return Err(SimError::SetUp { what: path.to_owned(), code, body: answer.to_string() });
+            }
+        }
+        Ok(server)
     }
 
     /// Puts an account into the pool.

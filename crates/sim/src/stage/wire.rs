@@ -47,7 +47,7 @@ pub(crate) struct Wire {
     server: ApiServer,
     side: Side,
     role: Role,
-    replica: usize,
+    pub(super) replica: usize,
     /// The Shoot that it leads into.
     shoot: Option<String>,
     /// Which of several platforms, or gardens, of openMCP.
@@ -58,6 +58,11 @@ impl Wire {
     pub(crate) fn new(world: &Arc<World>, side: Side, role: Role, replica: usize) -> Self {
         let server = world.server(side).clone();
         Self { world: world.clone(), server, side, role, replica, shoot: None, number: 0 }
+    }
+
+    /// The same, to another server.
+    pub(crate) fn to_server(self, server: ApiServer) -> Self {
+        Self { server, ..self }
     }
 
     /// Into the Shoot with this UID.

@@ -288,6 +288,8 @@ impl World {
         let mut state = self.state();
         match status {
             Some(403 | 404 | 422) => state.idle_writes += 1,
+            // A name that is somebody else's.
+            Some(409) if PARTS.contains(&operation) => state.idle_writes += 1,
             Some(200) if is_same && PARTS.contains(&operation) => state.idle_writes += 1,
             _ => state.server_writes += 1,
         }

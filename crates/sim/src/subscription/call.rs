@@ -8,6 +8,7 @@ pub(crate) fn reading(plural: &str, name: &str, query: &str) -> &'static str {
     match plural {
         "leases" => "read lease",
         "configmaps" => "read identity",
+        "namespaces" if name == "kube-system" => "read control plane",
         "subscriptionrequests" if watch => "watch requests",
         "subscriptionrequests" if name.is_empty() => "list requests",
         "subscriptionrequests" => "read request",

@@ -8,7 +8,7 @@ const POOL: &[&str] = &["free", "exhausted"];
 /// Whether one tenant has the account to itself.
 const HELD: &[&str] = &["held", "not held"];
 
-pub(crate) const OPERATIONS: [Operation; 35] = [
+pub(crate) const OPERATIONS: [Operation; 36] = [
     operation("lead", Sort::LedgerWrite, POOL),
     operation("reserve", Sort::LedgerWrite, POOL),
     operation("confirm", Sort::LedgerWrite, POOL),
@@ -32,6 +32,7 @@ pub(crate) const OPERATIONS: [Operation; 35] = [
     operation("lift", Sort::Write, HELD),
     operation("read lease", Sort::Read, ANY),
     operation("read identity", Sort::Read, ANY),
+    operation("read control plane", Sort::Read, ANY),
     // A request is read live only if it is gone from the cache and was not given back.
     operation("read request", Sort::Read, ANY),
     operation("look for shoot", Sort::Read, ANY),

@@ -176,3 +176,25 @@ async fn a_list_of_a_cache_that_lags_is_not_believed() {
     assert!(!told.contains(&"reached 90".to_owned()), "{told:?}");
     assert_eq!(position.version(), 131);
 }
+
+/// The watch goes on while the version is compared, and a list follows where the server went back.
+#[tokio::test(start_paused = true)]
+async fn a_follower_compares_when_it_is_asked_to() {
+    let asked = async |lists: Vec<Listed>| {
+        let (script, position) = (Script::default(), Position::new());
+        *script.lists.lock().unwrap() = VecDeque::from(lists);
+        let confirm = async {
+            sleep(Duration::from_secs(5)).await;
+            position.confirm(Duration::from_secs(10)).await
+        };
+        let (_, is_confirmed) = futures::join!(run(&script, &position), confirm);
+        let asked = script.asked.lock().unwrap().join(", ");
+        (is_confirmed, asked)
+    };
+    let same = asked(vec![(100, vec!["a"]), (130, vec![])]).await;
+    assert_eq!(same, (true, "list 500, watch 100, list 1".to_owned()));
+    let back = asked(vec![(100, vec!["a"]), (40, vec![]), (40, vec!["b"]), (40, vec![])]).await;
+    assert_eq!(back, (true, "list 500, watch 100, list 1, list 500, list 1, watch 40".to_owned()));
+    let silent = asked(vec![(100, vec!["a"])]).await;
+    assert!(!silent.0, "nobody knows");
+}

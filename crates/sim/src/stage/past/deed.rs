@@ -18,6 +18,12 @@ pub enum Deed {
         /// For how long it is there, in milliseconds.
         time: u64,
     },
+    /// Somebody starts an operator with our ledger and the kubeconfig of another control plane, which has no requests. A person ends it
+    /// after a while.
+    OtherControlPlane {
+        /// For how long it is there, in milliseconds.
+        time: u64,
+    },
     /// Somebody changes the fence by hand.
     Fence {
         /// In which way.

@@ -18,10 +18,16 @@ pub(super) struct ReadFence {
 
 /// A process has read the fence.
 pub(crate) fn has_read(world: &World, replica: usize) {
-    let second = world.state().past.second.as_ref().map(|second| second.ledger.clone());
-    let ledger = second.filter(|_| replica == SECOND).unwrap_or_else(|| world.ledger.clone());
-    let read =
-        ReadFence { term: term_of(&read_fence(world)), unfit: mismatch(world, &ledger).ok().flatten() };
+    let (ledger, control_plane) = {
+        let state = world.state();
+        match state.past.second.as_ref().filter(|_| replica == SECOND) {
+            Some(second) => (second.ledger.clone(), second.control_plane.clone()),
+            None => (world.ledger.clone(), None),
+        }
+    };
+    let control_plane = control_plane.as_ref().unwrap_or(&world.control_plane);
+    let unfit = mismatch(world, &ledger, control_plane).ok().flatten();
+    let read = ReadFence { term: term_of(&read_fence(world)), unfit };
     world.state().past.read.insert(replica, read);
 }
 

@@ -33,6 +33,7 @@ use super::{
     script::{Action, Script},
     world::World,
 };
+use allotment_apiserver::ApiServer;
 use allotment_operator::ledger::Ledger;
 use guard::ReadFence;
 use ledger::Copy;
@@ -80,6 +81,8 @@ pub(crate) struct Past {
 
 struct Second {
     ledger: Ledger,
+    /// The control plane whose requests it serves, where it is not ours.
+    control_plane: Option<ApiServer>,
     /// When the person ends it.
     until: u64,
 }
@@ -101,6 +104,7 @@ pub(crate) fn act(world: &World, deed: Deed) {
     match deed {
         Deed::LoseCommits { commits } => ledger::lose(world, commits),
         Deed::SecondInstallation { copy, time } => second::begin(world, copy, time),
+        Deed::OtherControlPlane { time } => second::begin_elsewhere(world, time),
         Deed::Fence { edit } => fence::change(world, edit),
         Deed::PutBack { server, writes } => restore::put_back(world, server, writes),
     }

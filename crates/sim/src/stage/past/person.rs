@@ -8,6 +8,7 @@ use crate::stage::{
     world::{GARDEN, World, path_of},
 };
 use allotment_api::{kyma::SubscriptionPhase, names::label};
+use allotment_apiserver::ApiServer;
 use allotment_core::{
     check::{Scene, Violation},
     pool::{Fence, FenceRecord, LedgerFacts, Traces, verify},
@@ -45,7 +46,7 @@ pub(crate) fn look(world: &World) -> bool {
 }
 
 fn see_to_it(world: &World) -> bool {
-    let unfit = match mismatch(world, &world.ledger) {
+    let unfit = match mismatch(world, &world.ledger, &world.control_plane) {
         Ok(unfit) => unfit,
         Err(error) => {
             world.found(vec![Violation::Untold(error.to_string())]);
@@ -120,15 +121,21 @@ pub(super) fn read_fence(world: &World) -> Fence {
     data.as_ref().and_then(FenceRecord::read).map_or(Fence::Unreadable, Fence::Known)
 }
 
-/// Why a leader would halt, if it would.
-pub(super) fn mismatch(world: &World, ledger: &Ledger) -> Result<Option<String>, LedgerError> {
+/// Why a leader that serves this control plane would halt, if it would.
+pub(super) fn mismatch(
+    world: &World,
+    ledger: &Ledger,
+    control_plane: &ApiServer,
+) -> Result<Option<String>, LedgerError> {
     let fence = read_fence(world);
     let LedgerId { uuid, epoch, is_empty } = now(ledger.identity())?;
     let Past { term, missing } = match &fence {
         Fence::Known(known) => now(ledger.past(known.epoch, &known.entries))?,
         Fence::Missing | Fence::Unreadable => Past { term: None, missing: Vec::new() },
     };
-    let facts = LedgerFacts { uuid, epoch, is_empty, term, missing, control_plane: None };
+    let (_, root) = world.ask_server(control_plane, Method::GET, "/api/v1/namespaces/kube-system", None);
+    let control_plane = root["metadata"]["uid"].as_str().map(str::to_owned);
+    let facts = LedgerFacts { uuid, epoch, is_empty, term, missing, control_plane, installation: None };
     // Where there is a fence they do not matter, and to list Shoots takes time.
     let traces = if matches!(fence, Fence::Known(_)) { Traces::default() } else { traces(world) };
     Ok(verify(&fence, &facts, traces).err().map(|mismatch| mismatch.to_string()))

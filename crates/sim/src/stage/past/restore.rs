@@ -22,11 +22,9 @@ pub(super) fn put_back(world: &World, server: Restored, writes: u64) {
         kinds.iter().map(|plural| (*plural, list(world, side, plural))).collect()
     };
     let before = read();
-    let back = world.server(side).with_server(|server| {
-        let back = writes.min(server.revision().saturating_sub(floor));
-        server.put_back(back);
-        back
-    });
+    let back = world
+        .server(side)
+        .with_server(|server| server.put_back(writes.min(server.revision().saturating_sub(floor))));
     world.tell(|| format!("{server:?} is put back by {back} writes"));
     changed(world);
     let after = read();

@@ -2,10 +2,11 @@
 
 use super::{PERSON, SECOND, Second};
 use crate::stage::{
-    call::Side,
+    call::{Role, Side},
     eyes::now,
     process::{Actor, Crew, Process},
     run,
+    wire::Wire,
     world::{NAMESPACE, World},
 };
 use allotment_core::check::Violation;
@@ -51,7 +52,21 @@ pub(super) fn begin(world: &World, copy: bool, time: u64) {
     state.past.was_lost = true;
     state.past.lost_in = None;
     state.eyes.scene.lost = true;
-    state.past.second = Some(Second { ledger, until });
+    state.past.second = Some(Second { ledger, control_plane: None, until });
+}
+
+/// An operator with our ledger serves a control plane that has no requests. Nothing may come of it.
+pub(super) fn begin_elsewhere(world: &World, time: u64) {
+    if world.state().past.second.is_some() {
+        return;
+    }
+    match world.another_control_plane(ELSEWHERE) {
+        Ok(control_plane) => {
+            let (ledger, until) = (world.ledger.clone(), world.millis() + time);
+            world.state().past.second = Some(Second { ledger, control_plane: Some(control_plane), until });
+        }
+        Err(error) => world.found(vec![Violation::Untold(error.to_string())]),
+    }
 }
 
 /// Whoever is there beside the operators.
@@ -87,7 +102,8 @@ impl Troupe {
 /// `allotment ledger rebuild`.
 fn rebuild(world: &Arc<World>) -> Actor {
     let identity = format!("person-{}", world.state().past.rebuilt);
-    let operator = run::start(world, PERSON, identity, &world.ledger, NAMESPACE);
+    let wire = Wire::new(world, Side::ControlPlane, Role::Subscription, PERSON);
+    let operator = run::start(world, wire, identity, &world.ledger, NAMESPACE);
     let world = world.clone();
     Box::pin(async move {
         let result = operator.rebuild().await;
@@ -102,8 +118,17 @@ impl Crew for Elsewhere {
     const NAME: &'static str = "second";
 
     fn begin(&mut self, world: &Arc<World>, replica: usize, identity: String) -> Option<Actor> {
-        let ledger = world.state().past.second.as_ref().map(|second| second.ledger.clone())?;
-        let operator = run::start(world, replica, identity, &ledger, ELSEWHERE);
+        let (ledger, control_plane) = {
+            let state = world.state();
+            let Second { ledger, control_plane, until: _ } = state.past.second.as_ref()?;
+            (ledger.clone(), control_plane.clone())
+        };
+        let wire = Wire::new(world, Side::ControlPlane, Role::Subscription, replica);
+        let wire = match control_plane {
+            Some(server) => wire.to_server(server),
+            None => wire,
+        };
+        let operator = run::start(world, wire, identity, &ledger, ELSEWHERE);
         self.0 = Some(operator.clone());
         Some(Box::pin(async move { operator.run().await }))
     }

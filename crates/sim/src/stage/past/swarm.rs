@@ -29,7 +29,8 @@ pub(crate) fn drawn(options: &Options) -> Vec<(u64, Action)> {
                 actions.extend((0..2).filter(|_| are_down).map(|replica| (at, Action::Kill { replica })));
                 lost(&mut dice)
             }
-            40..65 => Deed::SecondInstallation { copy: dice.happens(700), time: dice.between(10, 60) * 1000 },
+            40..45 => Deed::OtherControlPlane { time: dice.between(20, 60) * 1000 },
+            45..65 => Deed::SecondInstallation { copy: dice.happens(700), time: dice.between(10, 60) * 1000 },
             65..80 => Deed::Fence { edit: edit(&mut dice) },
             _ => {
                 let server = if dice.happens(650) { Restored::Garden } else { Restored::ControlPlane };
