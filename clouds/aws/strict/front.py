@@ -122,7 +122,9 @@ class Front:
             account.throttled[call.region] += 1
             return throttled(call.service), 0
         delay = 0.0
-        for rule in [rule for rule in account.rules if rule.applies(call)]:
+        for rule in account.rules:
+            if not rule.applies(call):
+                continue
             delay += rule.delay_seconds
             if rule.pretend:
                 return pretended(call), delay

@@ -121,6 +121,8 @@ def network_acl(backend, network_acl_id):
 def dhcp_options(backend, options_id):
     if any(vpc.dhcp_options and vpc.dhcp_options.id == options_id for vpc in backend.vpcs.values()):
         raise DependencyViolationError(f"The dhcpOptions '{options_id}' has dependencies and cannot be deleted.")
+    if options_id in backend.dhcp_options_sets:
+        backend.dhcp_options_sets[options_id].vpc = None  # moto remembers the last VPC, deleted or not
 
 
 def blockers_of_vpc(backend, vpc_id) -> Iterator[str]:
