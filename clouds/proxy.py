@@ -48,8 +48,16 @@ class Rule:
             raise ValueError(f"do must be one of {', '.join(FAULTS)}")
 
     def applies(self, request: Request) -> bool:
-        patterns = ((request.upstream, self.upstream), (request.method, self.method), (request.path, self.path), (request.action, self.action))
-        if not all(fnmatch.fnmatchcase(value, pattern) for value, pattern in patterns) or self.contains.encode() not in request.body:
+        patterns = (
+            (request.upstream, self.upstream),
+            (request.method, self.method),
+            (request.path, self.path),
+            (request.action, self.action),
+        )
+        if (
+            not all(fnmatch.fnmatchcase(value, pattern) for value, pattern in patterns)
+            or self.contains.encode() not in request.body
+        ):
             return False
         self.seen += 1
         due = self.seen > self.skip and (self.seen - self.skip) % self.every == 0
@@ -87,7 +95,9 @@ class Request:
 def error_body(request: Request, status: int, code: str | None) -> tuple[bytes, str]:
     """A refusal in the words of the cloud that was asked."""
     if request.service == "ec2":
-        code = code or {403: "UnauthorizedOperation", 429: "RequestLimitExceeded", 503: "Unavailable"}.get(status, "InternalError")
+        code = code or {403: "UnauthorizedOperation", 429: "RequestLimitExceeded", 503: "Unavailable"}.get(
+            status, "InternalError"
+        )
         text = f"<Response><Errors><Error><Code>{code}</Code><Message>made by the proxy</Message></Error></Errors><RequestID>0</RequestID></Response>"
         return text.encode(), "text/xml"
     if request.service:
@@ -102,7 +112,9 @@ class Cut(Exception):
     """The connection to the client ends here, without an answer."""
 
 
-async def read_message(reader: asyncio.StreamReader, head_request: bool = False) -> tuple[str, list[tuple[str, str]], bytes] | None:
+async def read_message(
+    reader: asyncio.StreamReader, head_request: bool = False
+) -> tuple[str, list[tuple[str, str]], bytes] | None:
     """First line, headers and body of a request or an answer; None at the end of a connection."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -124,7 +136,9 @@ async def read_message(reader: asyncio.StreamReader, head_request: bool = False)
     return first, headers, body
 
 
-def write_message(writer: asyncio.StreamWriter, first: str, headers: list[tuple[str, str]], body: bytes, keep_length: bool = False) -> None:
+def write_message(
+    writer: asyncio.StreamWriter, first: str, headers: list[tuple[str, str]], body: bytes, keep_length: bool = False
+) -> None:
     drop = {"connection", "transfer-encoding", "keep-alive"} | (set() if keep_length else {"content-length"})
     lines = [first, *(f"{k}: {v}" for k, v in headers if k.lower() not in drop)]
     if not keep_length and not (first.startswith("HTTP/") and first.split()[1] in ("204", "304")):
@@ -150,7 +164,11 @@ class Proxy:
             case "GET", "/_proxy/rules":
                 return [{"do": r.do, "path": r.path, "action": r.action, "seen": r.seen, "done": r.done} for r in self.rules]
             case "GET", "/_proxy/counts":
-                return {"requests": dict(sorted(self.requests.items())), "total": sum(self.requests.values()), "faults": dict(self.faults)}
+                return {
+                    "requests": dict(sorted(self.requests.items())),
+                    "total": sum(self.requests.values()),
+                    "faults": dict(self.faults),
+                }
             case "DELETE", "/_proxy/counts":
                 self.requests.clear()
                 self.faults.clear()
@@ -197,7 +215,9 @@ class Proxy:
             if rule.do == "cutAfter":
                 cut_after = True
                 break
-            body, kind = (rule.body.encode(), "text/plain") if rule.body is not None else error_body(request, rule.status, rule.code)
+            body, kind = (
+                (rule.body.encode(), "text/plain") if rule.body is not None else error_body(request, rule.status, rule.code)
+            )
             extra = [("Retry-After", f"{rule.retryAfter:g}")] if rule.retryAfter is not None else []
             return write_message(writer, f"HTTP/1.1 {rule.status} Fault", [("Content-Type", kind), *extra], body)
         first, headers, body = await self.ask(request)
@@ -205,7 +225,9 @@ class Proxy:
             raise Cut
         head = request.method == "HEAD"
         headers = [(k, self.redirect(v)) for k, v in headers]
-        write_message(writer, first, headers, body if head else self.redirect(body.decode("latin-1")).encode("latin-1"), keep_length=head)
+        write_message(
+            writer, first, headers, body if head else self.redirect(body.decode("latin-1")).encode("latin-1"), keep_length=head
+        )
 
     async def ask(self, request: Request) -> tuple[str, list[tuple[str, str]], bytes]:
         """One connection for each request: a connection that the upstream has closed meanwhile is no fault of ours to show."""
@@ -214,7 +236,10 @@ class Proxy:
         try:
             # Compressed answers could not be searched for addresses.
             headers = [(k, v) for k, v in request.headers if k.lower() != "accept-encoding"] + [("Connection", "close")]
-            lines = [f"{request.method} {request.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers if k.lower() not in ("transfer-encoding", "content-length"))]
+            lines = [
+                f"{request.method} {request.path} HTTP/1.1",
+                *(f"{k}: {v}" for k, v in headers if k.lower() not in ("transfer-encoding", "content-length")),
+            ]
             writer.write("\r\n".join([*lines, f"Content-Length: {len(request.body)}", "", ""]).encode("latin-1") + request.body)
             await writer.drain()
             answer = await read_message(reader, request.method == "HEAD")
@@ -232,7 +257,13 @@ class Proxy:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="clouds/proxy.py", description=__doc__)
-    parser.add_argument("--upstream", action="append", required=True, metavar="NAME=URL", help="may be repeated; NAME= may be left out if there is one")
+    parser.add_argument(
+        "--upstream",
+        action="append",
+        required=True,
+        metavar="NAME=URL",
+        help="may be repeated; NAME= may be left out if there is one",
+    )
     parser.add_argument("--port", type=int, default=0, help="for the first upstream; 0, the default, takes a free one")
     parser.add_argument("--script", help="a JSON file with a list of rules")
     parser.add_argument("--watch-stdin", action="store_true", help="stop when the standard input ends")
@@ -246,7 +277,9 @@ async def run(args: argparse.Namespace) -> None:
         with open(args.script) as script:
             proxy.rules = [Rule(**rule) for rule in json.load(script)]
     for number, name in enumerate(proxy.upstreams):
-        server = await asyncio.start_server(lambda r, w, name=name: proxy.serve(name, r, w), "127.0.0.1", 0 if number else args.port, limit=1 << 24)
+        server = await asyncio.start_server(
+            lambda r, w, name=name: proxy.serve(name, r, w), "127.0.0.1", 0 if number else args.port, limit=1 << 24
+        )
         proxy.listening[name] = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     first = next(iter(proxy.listening.values()))
     stopped = asyncio.Event()
@@ -262,8 +295,12 @@ async def run(args: argparse.Namespace) -> None:
 
         loop.run_in_executor(None, watch)
     ready = {
-        "cloud": "proxy", "pid": os.getpid(), "readySeconds": round(time.monotonic() - STARTED, 1),
-        "endpoint": first, "endpoints": proxy.listening, "control": f"{first}/_proxy",
+        "cloud": "proxy",
+        "pid": os.getpid(),
+        "readySeconds": round(time.monotonic() - STARTED, 1),
+        "endpoint": first,
+        "endpoints": proxy.listening,
+        "control": f"{first}/_proxy",
     }
     print(json.dumps(ready), flush=True)
     await stopped.wait()

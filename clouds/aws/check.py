@@ -23,7 +23,9 @@ def cleaning(server: Server, table: Table) -> None:
     account = Account.new(server, slow=1.5)
     begun = time.monotonic()
     made = account.script("fill", "--region", REGION, "--region", "us-east-1", "--protect", admin=False)
-    print(f"        filled with the tenant's rights: {sum(len(i) for kinds in made.values() for i in kinds.values())} items, {time.monotonic() - begun:.1f} s")
+    print(
+        f"        filled with the tenant's rights: {sum(len(i) for kinds in made.values() for i in kinds.values())} items, {time.monotonic() - begun:.1f} s"
+    )
     before = account.script("left")
     table.row("two regions and the global part have leftovers", [REGION, "global", "us-east-1"], sorted(before["left"]))
     begun = time.monotonic()
@@ -51,7 +53,7 @@ def main() -> int:
         for title, part, known in (("Refusals", refusals, refusals.MOTO_REFUSES), ("States", states, states.MOTO_KNOWS)):
             table.section(title)
             rows: list[dict] = [{}, {}]
-            for server, found in zip((strict, plain), rows):
+            for server, found in zip((strict, plain), rows, strict=True):
                 try:
                     part.probe(Account.new(server), found)
                 except Exception as broken:

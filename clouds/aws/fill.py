@@ -39,17 +39,26 @@ class Filler:
             TagSpecifications=self.spec("dhcp-options"),
         )["DhcpOptions"]["DhcpOptionsId"]
         ec2.associate_dhcp_options(DhcpOptionsId=self.note("dhcp-options", options), VpcId=self.vpc)
-        gateway = ec2.create_internet_gateway(TagSpecifications=self.spec("internet-gateway"))["InternetGateway"]["InternetGatewayId"]
+        gateway = ec2.create_internet_gateway(TagSpecifications=self.spec("internet-gateway"))["InternetGateway"][
+            "InternetGatewayId"
+        ]
         ec2.attach_internet_gateway(InternetGatewayId=self.note("internet-gateway", gateway), VpcId=self.vpc)
-        egress = ec2.create_egress_only_internet_gateway(VpcId=self.vpc)["EgressOnlyInternetGateway"]["EgressOnlyInternetGatewayId"]
+        egress = ec2.create_egress_only_internet_gateway(VpcId=self.vpc)["EgressOnlyInternetGateway"][
+            "EgressOnlyInternetGatewayId"
+        ]
         self.note("egress-only-internet-gateway", egress)
         self.subnets = []
         for number, zone in enumerate((f"{self.region}a", f"{self.region}b")):
             subnet = ec2.create_subnet(
-                VpcId=self.vpc, CidrBlock=f"10.250.{number * 16}.0/20", AvailabilityZone=zone, TagSpecifications=self.spec("subnet")
+                VpcId=self.vpc,
+                CidrBlock=f"10.250.{number * 16}.0/20",
+                AvailabilityZone=zone,
+                TagSpecifications=self.spec("subnet"),
             )["Subnet"]["SubnetId"]
             self.subnets.append(self.note("subnet", subnet))
-            table = ec2.create_route_table(VpcId=self.vpc, TagSpecifications=self.spec("route-table"))["RouteTable"]["RouteTableId"]
+            table = ec2.create_route_table(VpcId=self.vpc, TagSpecifications=self.spec("route-table"))["RouteTable"][
+                "RouteTableId"
+            ]
             ec2.associate_route_table(RouteTableId=self.note("route-table", table), SubnetId=subnet)
         address = ec2.allocate_address(Domain="vpc", TagSpecifications=self.spec("elastic-ip"))["AllocationId"]
         nat = ec2.create_nat_gateway(
@@ -57,7 +66,10 @@ class Filler:
         )["NatGateway"]["NatGatewayId"]
         self.note("nat-gateway", nat)
         ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=nat)
-        for service, kind in ((f"com.amazonaws.{self.region}.s3", "Gateway"), (f"com.amazonaws.{self.region}.ecr.api", "Interface")):
+        for service, kind in (
+            (f"com.amazonaws.{self.region}.s3", "Gateway"),
+            (f"com.amazonaws.{self.region}.ecr.api", "Interface"),
+        ):
             where = {"RouteTableIds": [table]} if kind == "Gateway" else {"SubnetIds": [self.subnets[1]]}
             endpoint = ec2.create_vpc_endpoint(
                 VpcId=self.vpc, ServiceName=service, VpcEndpointType=kind, TagSpecifications=self.spec("vpc-endpoint"), **where
@@ -68,19 +80,23 @@ class Filler:
 
     def security_groups(self) -> None:
         """Nodes and load balancer refer to each other, and the default group of the VPC refers to the nodes."""
-        make = lambda name: self.note(  # noqa: E731
+        make = lambda name: self.note(
             "security-group",
             self.ec2.create_security_group(
                 GroupName=name, Description="a Shoot's", VpcId=self.vpc, TagSpecifications=self.spec("security-group")
             )["GroupId"],
         )
         self.nodes, self.balancer = make(f"{self.shoot}-nodes"), make("k8s-elb-a1")
-        rule = lambda source: [{"IpProtocol": "tcp", "FromPort": 1, "ToPort": 65535, "UserIdGroupPairs": [{"GroupId": source}]}]  # noqa: E731
+        rule = lambda source: [{"IpProtocol": "tcp", "FromPort": 1, "ToPort": 65535, "UserIdGroupPairs": [{"GroupId": source}]}]
         self.ec2.authorize_security_group_ingress(GroupId=self.nodes, IpPermissions=rule(self.balancer))
         self.ec2.authorize_security_group_ingress(GroupId=self.nodes, IpPermissions=rule(self.nodes))
         self.ec2.authorize_security_group_egress(GroupId=self.balancer, IpPermissions=rule(self.nodes))
         filters = [{"Name": "vpc-id", "Values": [self.vpc]}, {"Name": "group-name", "Values": ["default"]}]
-        default = [g for page in self.ec2.get_paginator("describe_security_groups").paginate(Filters=filters) for g in page["SecurityGroups"]]
+        default = [
+            g
+            for page in self.ec2.get_paginator("describe_security_groups").paginate(Filters=filters)
+            for g in page["SecurityGroups"]
+        ]
         self.ec2.authorize_security_group_ingress(GroupId=default[0]["GroupId"], IpPermissions=rule(self.nodes))
 
     def machines(self, protect: bool) -> None:
@@ -90,8 +106,14 @@ class Filler:
         ec2.create_key_pair(KeyName=key, KeyType="ed25519", TagSpecifications=self.spec("key-pair"))
         self.note("key-pair", key)
         nodes = ec2.run_instances(
-            ImageId="ami-00000000", MinCount=2, MaxCount=2, SubnetId=self.subnets[1], SecurityGroupIds=[self.nodes], KeyName=key,
-            DisableApiTermination=protect, TagSpecifications=self.spec("instance"),
+            ImageId="ami-00000000",
+            MinCount=2,
+            MaxCount=2,
+            SubnetId=self.subnets[1],
+            SecurityGroupIds=[self.nodes],
+            KeyName=key,
+            DisableApiTermination=protect,
+            TagSpecifications=self.spec("instance"),
         )["Instances"]
         self.instances = [self.note("instance", node["InstanceId"]) for node in nodes]
         image = ec2.create_image(InstanceId=self.instances[0], Name=f"{self.shoot}-{self.region}")["ImageId"]
@@ -100,8 +122,11 @@ class Filler:
             LaunchTemplateName=f"{self.shoot}-pool", LaunchTemplateData={"ImageId": image, "InstanceType": "t3.micro"}
         )["LaunchTemplate"]["LaunchTemplateId"]
         client("autoscaling", self.region).create_auto_scaling_group(
-            AutoScalingGroupName=self.note("auto-scaling-group", f"{self.shoot}-pool"), MinSize=1, MaxSize=2,
-            LaunchTemplate={"LaunchTemplateId": self.note("launch-template", template), "Version": "1"}, VPCZoneIdentifier=self.subnets[1],
+            AutoScalingGroupName=self.note("auto-scaling-group", f"{self.shoot}-pool"),
+            MinSize=1,
+            MaxSize=2,
+            LaunchTemplate={"LaunchTemplateId": self.note("launch-template", template), "Version": "1"},
+            VPCZoneIdentifier=self.subnets[1],
         )
         for attach in (False, True):
             interface = ec2.create_network_interface(
@@ -120,12 +145,17 @@ class Filler:
             made.append(self.note("volume", volume))
         self.ec2.attach_volume(InstanceId=self.instances[0], VolumeId=made[0], Device="/dev/sdf")
         for volume in made[:2]:
-            self.note("snapshot", self.ec2.create_snapshot(VolumeId=volume, TagSpecifications=self.spec("snapshot"))["SnapshotId"])
+            self.note(
+                "snapshot", self.ec2.create_snapshot(VolumeId=volume, TagSpecifications=self.spec("snapshot"))["SnapshotId"]
+            )
 
     def load_balancers(self, protect: bool) -> None:
         tags = self.tags
         client("elb", self.region).create_load_balancer(
-            LoadBalancerName=self.note("load-balancer", "a1b2c3"), Subnets=self.subnets, SecurityGroups=[self.balancer], Tags=tags,
+            LoadBalancerName=self.note("load-balancer", "a1b2c3"),
+            Subnets=self.subnets,
+            SecurityGroups=[self.balancer],
+            Tags=tags,
             Listeners=[{"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 30080}],
         )
         second = client("elbv2", self.region)
@@ -133,7 +163,9 @@ class Filler:
             made = second.create_load_balancer(Name=name, Subnets=self.subnets, Type=kind, SecurityGroups=groups, Tags=tags)
             balancer = self.note("load-balancer-v2", made["LoadBalancers"][0]["LoadBalancerArn"])
             protocol = "TCP" if kind == "network" else "HTTP"
-            target = second.create_target_group(Name=name, Protocol=protocol, Port=80, VpcId=self.vpc)["TargetGroups"][0]["TargetGroupArn"]
+            target = second.create_target_group(Name=name, Protocol=protocol, Port=80, VpcId=self.vpc)["TargetGroups"][0][
+                "TargetGroupArn"
+            ]
             forward = [{"Type": "forward", "TargetGroupArn": self.note("target-group", target)}]
             second.create_listener(LoadBalancerArn=balancer, Protocol=protocol, Port=80, DefaultActions=forward)
             if protect:

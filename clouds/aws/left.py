@@ -15,7 +15,13 @@ KINDS = {
     "address": ("ec2", "describe_addresses", "Addresses", "AllocationId", {}),
     "auto-scaling-group": ("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", "AutoScalingGroupName", {}),
     "dhcp-options": ("ec2", "describe_dhcp_options", "DhcpOptions", "DhcpOptionsId", {}),
-    "egress-only-internet-gateway": ("ec2", "describe_egress_only_internet_gateways", "EgressOnlyInternetGateways", "EgressOnlyInternetGatewayId", {}),
+    "egress-only-internet-gateway": (
+        "ec2",
+        "describe_egress_only_internet_gateways",
+        "EgressOnlyInternetGateways",
+        "EgressOnlyInternetGatewayId",
+        {},
+    ),
     "file-system": ("efs", "describe_file_systems", "FileSystems", "FileSystemId", {}),
     "image": ("ec2", "describe_images", "Images", "ImageId", {"Owners": ["self"]}),
     "internet-gateway": ("ec2", "describe_internet_gateways", "InternetGateways", "InternetGatewayId", {}),
@@ -82,7 +88,9 @@ def of_region(region: str) -> dict[str, list[str]]:
         if given("nat-gateway", nat, default):
             gone.add(nat["NatGatewayId"])
     for kind, (service, operation, key, name, arguments) in KINDS.items():
-        items = [i for i in every(service, region, operation, key, arguments) if not given(kind, i, default) and i[name] not in gone]
+        items = [
+            i for i in every(service, region, operation, key, arguments) if not given(kind, i, default) and i[name] not in gone
+        ]
         if items:
             found[kind] = sorted({item[name] for item in items})
     return found
@@ -93,7 +101,10 @@ def main() -> None:
     regions = args.region or enabled_regions()
     left = {region: of_region(region) for region in regions}
     iam = {}
-    for kind, operation, key, name in (("role", "list_roles", "Roles", "RoleName"), ("instance-profile", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName")):
+    for kind, operation, key, name in (
+        ("role", "list_roles", "Roles", "RoleName"),
+        ("instance-profile", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
+    ):
         if items := every("iam", regions[0], operation, key, {}):
             iam[kind] = sorted(item[name] for item in items)
     left["global"] = iam

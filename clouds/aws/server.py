@@ -25,7 +25,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     parser.add_argument("--watch-stdin", action="store_true", help="stop when the standard input ends")
     parser.add_argument("--accounts", type=int, default=1, help="how many accounts to begin with; tests can ask for more")
-    parser.add_argument("--regions", default="eu-central-1,us-east-1,ap-south-1", help="enabled regions, or `default` for the usual 17")
+    parser.add_argument(
+        "--regions", default="eu-central-1,us-east-1,ap-south-1", help="enabled regions, or `default` for the usual 17"
+    )
     parser.add_argument("--page", type=int, default=3, help="items on a page, at most")
     parser.add_argument("--slow-seconds", type=float, default=1.0, help="how long slow deletions take")
     parser.add_argument("--throttle-every", type=int, default=0, help="refuse every n-th call of a region; 0 is never")
@@ -37,7 +39,6 @@ def arguments() -> argparse.Namespace:
 
 def application(args: argparse.Namespace):
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-
     from strict import access, control, front, paging, refusals, slow
 
     control.DEFAULTS.update(

@@ -34,7 +34,9 @@ class Sweep:
 
     def compute(self) -> None:
         for group in self.every(self.scaling, "describe_auto_scaling_groups", "AutoScalingGroups"):
-            self.attempt(self.scaling.delete_auto_scaling_group, AutoScalingGroupName=group["AutoScalingGroupName"], ForceDelete=True)
+            self.attempt(
+                self.scaling.delete_auto_scaling_group, AutoScalingGroupName=group["AutoScalingGroupName"], ForceDelete=True
+            )
         for balancer in self.every(self.elb, "describe_load_balancers", "LoadBalancerDescriptions"):
             self.attempt(self.elb.delete_load_balancer, LoadBalancerName=balancer["LoadBalancerName"])
         for balancer in self.every(self.v2, "describe_load_balancers", "LoadBalancers"):
@@ -47,7 +49,9 @@ class Sweep:
         for reservation in self.every(self.ec2, "describe_instances", "Reservations"):
             for node in reservation["Instances"]:
                 if node["State"]["Name"] == "running":
-                    self.attempt(self.ec2.modify_instance_attribute, InstanceId=node["InstanceId"], DisableApiTermination={"Value": False})
+                    self.attempt(
+                        self.ec2.modify_instance_attribute, InstanceId=node["InstanceId"], DisableApiTermination={"Value": False}
+                    )
                     self.attempt(self.ec2.terminate_instances, InstanceIds=[node["InstanceId"]])
                 elif node["State"]["Name"] != "terminated":
                     self.tried += 1
@@ -82,7 +86,10 @@ class Sweep:
             self.attempt(ec2.delete_network_interface, NetworkInterfaceId=interface["NetworkInterfaceId"])
         groups = [g for g in self.every(ec2, "describe_security_groups", "SecurityGroups") if g["VpcId"] != default["VpcId"]]
         for group in groups:
-            for rules, revoke in ((group["IpPermissions"], ec2.revoke_security_group_ingress), (group["IpPermissionsEgress"], ec2.revoke_security_group_egress)):
+            for rules, revoke in (
+                (group["IpPermissions"], ec2.revoke_security_group_ingress),
+                (group["IpPermissionsEgress"], ec2.revoke_security_group_egress),
+            ):
                 if rules and any(rule["UserIdGroupPairs"] for rule in rules):
                     self.attempt(revoke, GroupId=group["GroupId"], IpPermissions=rules)
         for group in groups:
@@ -92,15 +99,39 @@ class Sweep:
             if any(a["VpcId"] == default["VpcId"] for a in gateway["Attachments"]):
                 continue
             for attachment in gateway["Attachments"]:
-                self.attempt(ec2.detach_internet_gateway, InternetGatewayId=gateway["InternetGatewayId"], VpcId=attachment["VpcId"])
+                self.attempt(
+                    ec2.detach_internet_gateway, InternetGatewayId=gateway["InternetGatewayId"], VpcId=attachment["VpcId"]
+                )
             self.attempt(ec2.delete_internet_gateway, InternetGatewayId=gateway["InternetGatewayId"])
-        self.simple((("describe_egress_only_internet_gateways", "EgressOnlyInternetGateways", "delete_egress_only_internet_gateway", "EgressOnlyInternetGatewayId", {}),))
+        self.simple(
+            (
+                (
+                    "describe_egress_only_internet_gateways",
+                    "EgressOnlyInternetGateways",
+                    "delete_egress_only_internet_gateway",
+                    "EgressOnlyInternetGatewayId",
+                    {},
+                ),
+            )
+        )
         for kind, key, delete, name, keep in (
             ("describe_subnets", "Subnets", ec2.delete_subnet, "SubnetId", lambda s: s["VpcId"] == default["VpcId"]),
-            ("describe_route_tables", "RouteTables", ec2.delete_route_table, "RouteTableId", lambda t: any(a.get("Main") for a in t["Associations"])),
+            (
+                "describe_route_tables",
+                "RouteTables",
+                ec2.delete_route_table,
+                "RouteTableId",
+                lambda t: any(a.get("Main") for a in t["Associations"]),
+            ),
             ("describe_network_acls", "NetworkAcls", ec2.delete_network_acl, "NetworkAclId", lambda a: a["IsDefault"]),
             ("describe_vpcs", "Vpcs", ec2.delete_vpc, "VpcId", lambda v: v["IsDefault"]),
-            ("describe_dhcp_options", "DhcpOptions", ec2.delete_dhcp_options, "DhcpOptionsId", lambda o: o["DhcpOptionsId"] == default["DhcpOptionsId"]),
+            (
+                "describe_dhcp_options",
+                "DhcpOptions",
+                ec2.delete_dhcp_options,
+                "DhcpOptionsId",
+                lambda o: o["DhcpOptionsId"] == default["DhcpOptionsId"],
+            ),
         ):
             for item in self.every(ec2, kind, key):
                 if not keep(item):

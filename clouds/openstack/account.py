@@ -24,8 +24,12 @@ def connect(name: str, cloud: dict | None = None) -> openstack.connection.Connec
     if who is None:
         raise SystemExit(f"no such project: {name}")
     auth = {
-        "auth_url": cloud["authUrl"], "username": who["username"], "password": who["password"], "project_name": name,
-        "user_domain_name": "Default", "project_domain_name": "Default",
+        "auth_url": cloud["authUrl"],
+        "username": who["username"],
+        "password": who["password"],
+        "project_name": name,
+        "user_domain_name": "Default",
+        "project_domain_name": "Default",
     }
     return openstack.connect(auth=auth, region_name=cloud["region"])
 

@@ -37,20 +37,30 @@ def refusals(table: Table, cloud, made: dict) -> None:
     table.row("delete a network with ports", (409, "NetworkInUse"), answer(net, f"/networks/{network}"))
     table.row("delete a subnet with ports", (409, "SubnetInUse"), answer(net, f"/subnets/{subnet}"))
     table.row("delete a router with an interface", (409, "RouterInUse"), answer(net, f"/routers/{router}"))
-    table.row("delete a security group of a port", (409, "SecurityGroupInUse"), answer(net, f"/security-groups/{made['security-group'][0]}"))
+    table.row(
+        "delete a security group of a port",
+        (409, "SecurityGroupInUse"),
+        answer(net, f"/security-groups/{made['security-group'][0]}"),
+    )
     of_router = next(p.id for p in net.ports(network_id=network) if p.device_owner.startswith("network:router_interface"))
     table.row("delete a router's port", (409, "ServicePortInUse"), answer(net, f"/ports/{of_router}"))
     table.row("delete the external network", (403, "PolicyNotAuthorized"), answer(net, f"/networks/{net.find_network('ext').id}"))
     shared = made["shared-network"][0]
     got = net.request(f"/networks/{shared}", "DELETE", raise_exc=False)
-    table.row("delete a network with a foreign project's port", (409, True), (got.status_code, made["foreign-port"][0] in got.text))
+    table.row(
+        "delete a network with a foreign project's port", (409, True), (got.status_code, made["foreign-port"][0] in got.text)
+    )
     with_snapshot, attached, both = made["volume"]
     table.row("delete a volume with a snapshot", 400, answer(storage, f"/volumes/{with_snapshot}")[0])
     table.row("delete an attached volume", 400, answer(storage, f"/volumes/{attached}")[0])
     table.row("delete a volume with both", 400, answer(storage, f"/volumes/{both}")[0])
     active, stuck = made["load-balancer"][0], made["stuck-load-balancer"][0]
-    table.row("delete a load balancer with children, not cascading", 400, answer(balancers, f"/v2.0/lbaas/loadbalancers/{active}")[0])
-    table.row("delete a load balancer that is stuck", 409, answer(balancers, f"/v2.0/lbaas/loadbalancers/{stuck}?cascade=true")[0])
+    table.row(
+        "delete a load balancer with children, not cascading", 400, answer(balancers, f"/v2.0/lbaas/loadbalancers/{active}")[0]
+    )
+    table.row(
+        "delete a load balancer that is stuck", 409, answer(balancers, f"/v2.0/lbaas/loadbalancers/{stuck}?cascade=true")[0]
+    )
     table.row("… it stays", "PENDING_CREATE", balancers.get_load_balancer(stuck).provisioning_status)
     table.row("delete a public image", 403, answer(cloud.image, f"/v2/images/{cloud.image.find_image('gardenlinux').id}")[0])
     groups = made["security-group"]
@@ -68,7 +78,8 @@ def application_credential(table: Table, cloud: dict) -> None:
     table.section("Credentials as Gardener has them")
     for project in cloud["projects"]:
         auth = {
-            "auth_url": cloud["authUrl"], "application_credential_id": project["applicationCredentialId"],
+            "auth_url": cloud["authUrl"],
+            "application_credential_id": project["applicationCredentialId"],
             "application_credential_secret": project["applicationCredentialSecret"],
         }
         session = openstack.connect(auth=auth, auth_type="v3applicationcredential", region_name=cloud["region"])
@@ -113,23 +124,48 @@ def main() -> int:
         made = script("fill", "--stuck", "--shared-with", "acct-b")
         print(f"        filled in {time.monotonic() - begun:.0f} s: {sum(map(len, made.values()))} items")
         left = script("left")
-        table.row("the quotas count it", (2, 3, True), (left["used"]["compute"]["totalInstancesUsed"], left["used"]["block-storage"]["totalVolumesUsed"], left["used"]["network"]["port"] > 2))
+        table.row(
+            "the quotas count it",
+            (2, 3, True),
+            (
+                left["used"]["compute"]["totalInstancesUsed"],
+                left["used"]["block-storage"]["totalVolumesUsed"],
+                left["used"]["network"]["port"] > 2,
+            ),
+        )
         cloud = connect("acct-a", ready)
         refusals(table, cloud, made)
         table.section("What works")
         table.row("delete a server group in use", 204, answer(cloud.compute, f"/os-server-groups/{made['server-group'][0]}")[0])
         path = f"/v2.0/lbaas/loadbalancers/{made['load-balancer'][0]}"
         table.row("delete a load balancer, cascading", 204, answer(cloud.load_balancer, f"{path}?cascade=true")[0])
-        wait("the end of the load balancer", lambda: answer(cloud.load_balancer, path, "GET")[0] == 404 or cloud.load_balancer.get(path).json()["loadbalancer"]["provisioning_status"] == "DELETED")
+        wait(
+            "the end of the load balancer",
+            lambda: (
+                answer(cloud.load_balancer, path, "GET")[0] == 404
+                or cloud.load_balancer.get(path).json()["loadbalancer"]["provisioning_status"] == "DELETED"
+            ),
+        )
         for node in made["server"]:
             cloud.compute.delete_server(node)
         wait("the end of the servers", lambda: not list(cloud.compute.servers()))
-        table.row("a volume is free when its server is gone", "available", wait("detachment", lambda: (lambda s: s if s == "available" else None)(cloud.block_storage.get_volume(made["volume"][1]).status)))
+        table.row(
+            "a volume is free when its server is gone",
+            "available",
+            wait(
+                "detachment",
+                lambda: (lambda s: s if s == "available" else None)(cloud.block_storage.get_volume(made["volume"][1]).status),
+            ),
+        )
     finally:
         ended = server.stop(30)
     table.section("Stopping")
     groups = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-    table.row("ended with its standard input, and nothing is left", (0, False, False), (ended, Path(ready["dir"]).exists(), ready["dir"] in groups))
+    table.row(
+        "ended with its standard input, and nothing is left",
+        (0, False, False),
+        (ended, Path(ready["dir"]).exists(), ready["dir"] in groups),
+    )
     return table.summary()
 
 

@@ -40,7 +40,7 @@ class Ports:
 
     def urls(self) -> dict[str, str]:
         """By the type that the catalog has for it."""
-        at = lambda port, path="": f"http://127.0.0.1:{port}{path}"  # noqa: E731
+        at = lambda port, path="": f"http://127.0.0.1:{port}{path}"
         return {
             "identity": at(self.keystone, "/v3"),
             "network": at(self.neutron),

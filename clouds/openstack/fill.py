@@ -21,8 +21,12 @@ class Filler:
         """The infrastructure flow, with routes that the cloud controller adds to the router."""
         external = self.net.find_network("ext")
         self.network_ = self.note("network", self.net.create_network(name=self.shoot))
-        self.subnet = self.note("subnet", self.net.create_subnet(network_id=self.network_.id, name=self.shoot, ip_version=4, cidr="10.250.0.0/16"))
-        self.router = self.note("router", self.net.create_router(name=self.shoot, external_gateway_info={"network_id": external.id}))
+        self.subnet = self.note(
+            "subnet", self.net.create_subnet(network_id=self.network_.id, name=self.shoot, ip_version=4, cidr="10.250.0.0/16")
+        )
+        self.router = self.note(
+            "router", self.net.create_router(name=self.shoot, external_gateway_info={"network_id": external.id})
+        )
         self.net.add_interface_to_router(self.router, subnet_id=self.subnet.id)
         routes = [{"destination": f"100.96.{n}.0/24", "nexthop": f"10.250.0.{10 + n}"} for n in range(2)]
         self.net.update_router(self.router, routes=routes)
@@ -32,7 +36,9 @@ class Filler:
         """Two that refer to each other, which no order of deletion resolves."""
         self.nodes, other = (self.note("security-group", self.net.create_security_group(name=n)) for n in (self.shoot, "lb-sg-1"))
         for group, remote in ((self.nodes, self.nodes), (self.nodes, other), (other, self.nodes)):
-            self.net.create_security_group_rule(security_group_id=group.id, direction="ingress", remote_group_id=remote.id, ethertype="IPv4")
+            self.net.create_security_group_rule(
+                security_group_id=group.id, direction="ingress", remote_group_id=remote.id, ethertype="IPv4"
+            )
 
     def servers(self, count: int) -> None:
         key = f"{self.shoot}-ssh-publickey"
@@ -41,11 +47,22 @@ class Filler:
         flavor, image = self.compute.find_flavor("small"), self.cloud.image.find_image("gardenlinux")
         self.nodes_ = []
         for number in range(count):
-            port = self.note("port", self.net.create_port(network_id=self.network_.id, name=f"node-{number}", security_groups=[self.nodes.id]))
-            self.nodes_.append(self.note("server", self.compute.create_server(
-                name=f"{self.shoot}-node-{number}", flavor_id=flavor.id, image_id=image.id, networks=[{"port": port.id}], key_name=key,
-                scheduler_hints={"group": group.id},
-            )))
+            port = self.note(
+                "port", self.net.create_port(network_id=self.network_.id, name=f"node-{number}", security_groups=[self.nodes.id])
+            )
+            self.nodes_.append(
+                self.note(
+                    "server",
+                    self.compute.create_server(
+                        name=f"{self.shoot}-node-{number}",
+                        flavor_id=flavor.id,
+                        image_id=image.id,
+                        networks=[{"port": port.id}],
+                        key_name=key,
+                        scheduler_hints={"group": group.id},
+                    ),
+                )
+            )
         for server in self.nodes_:
             self.compute.wait_for_server(server, wait=180)
 
@@ -68,17 +85,25 @@ class Filler:
 
     def load_balancers(self, stuck: bool) -> None:
         """One with listener and pool, and one that its provider never finishes and that cannot be deleted."""
-        made = self.note("load-balancer", self.cloud.load_balancer.create_load_balancer(name=f"kube_service_{self.shoot}_default_a", vip_subnet_id=self.subnet.id))
-        active = lambda: self.cloud.load_balancer.get_load_balancer(made.id).provisioning_status == "ACTIVE"  # noqa: E731
+        made = self.note(
+            "load-balancer",
+            self.cloud.load_balancer.create_load_balancer(
+                name=f"kube_service_{self.shoot}_default_a", vip_subnet_id=self.subnet.id
+            ),
+        )
+        active = lambda: self.cloud.load_balancer.get_load_balancer(made.id).provisioning_status == "ACTIVE"
         wait("an active load balancer", active)
         listener = self.cloud.load_balancer.create_listener(name="l", protocol="TCP", protocol_port=80, load_balancer_id=made.id)
         wait("a listener", active)
         self.cloud.load_balancer.create_pool(name="p", protocol="TCP", lb_algorithm="ROUND_ROBIN", listener_id=listener.id)
         wait("a pool", active)
         if stuck:
-            self.note("stuck-load-balancer", self.cloud.load_balancer.create_load_balancer(
-                name=f"kube_service_{self.shoot}_default_b", vip_subnet_id=self.subnet.id, provider="noop_driver"
-            ))
+            self.note(
+                "stuck-load-balancer",
+                self.cloud.load_balancer.create_load_balancer(
+                    name=f"kube_service_{self.shoot}_default_b", vip_subnet_id=self.subnet.id, provider="noop_driver"
+                ),
+            )
 
     def shared(self, other: str) -> None:
         """A network that is shared with another project, which has a port on it: in the way, and not ours to delete."""

@@ -16,7 +16,7 @@ UNTOUCHED = {"security_group": 1, "security_group_rule": 4}
 def of_project(name: str) -> dict:
     cloud = connect(name)
     project, net = cloud.current_project_id, cloud.network
-    own = lambda items: [i for i in items if i.project_id == project]  # noqa: E731
+    own = lambda items: [i for i in items if i.project_id == project]
     lists = {
         "server": cloud.compute.servers(),
         "server-group": cloud.compute.server_groups(),
@@ -40,7 +40,9 @@ def of_project(name: str) -> dict:
             left[kind] = found
     used = {
         "compute": {k: v for k, v in cloud.compute.get("/limits").json()["limits"]["absolute"].items() if "Used" in k and v},
-        "block-storage": {k: v for k, v in cloud.block_storage.get("/limits").json()["limits"]["absolute"].items() if "Used" in k and v},
+        "block-storage": {
+            k: v for k, v in cloud.block_storage.get("/limits").json()["limits"]["absolute"].items() if "Used" in k and v
+        },
         "network": {
             kind: quota["used"]
             for kind, quota in net.get(f"/quotas/{project}/details.json").json()["quota"].items()

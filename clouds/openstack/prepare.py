@@ -35,8 +35,18 @@ def sync(stack: Stack) -> None:
     stack.manage(*keystone, "fernet_setup", *own)
     stack.manage(*keystone, "credential_setup", *own)
     stack.manage(
-        *keystone, "bootstrap", "--bootstrap-password", "admin", "--bootstrap-region-id", REGION,
-        "--bootstrap-public-url", url, "--bootstrap-internal-url", url, "--bootstrap-admin-url", url,
+        *keystone,
+        "bootstrap",
+        "--bootstrap-password",
+        "admin",
+        "--bootstrap-region-id",
+        REGION,
+        "--bootstrap-public-url",
+        url,
+        "--bootstrap-internal-url",
+        url,
+        "--bootstrap-admin-url",
+        url,
     )
     stack.manage("neutron-db-manage", "--config-file", str(etc / "neutron.conf"), "upgrade", "heads")
     stack.manage("placement-manage", "--config-file", str(etc / "placement.conf"), "db", "sync")
@@ -53,18 +63,41 @@ def sync(stack: Stack) -> None:
 def certificates(state: Path) -> None:
     """The authority that octavia signs its amphorae with; it insists on one."""
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-days", "36500", "-subj", "/CN=octavia", "-passout", "pass:lab",
-         "-keyout", str(state / "certs" / "ca.key"), "-out", str(state / "certs" / "ca.pem")],
-        check=True, capture_output=True,
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-days",
+            "36500",
+            "-subj",
+            "/CN=octavia",
+            "-passout",
+            "pass:lab",
+            "-keyout",
+            str(state / "certs" / "ca.key"),
+            "-out",
+            str(state / "certs" / "ca.pem"),
+        ],
+        check=True,
+        capture_output=True,
     )
 
 
 def agent(stack: Stack) -> None:
     """An Open vSwitch agent that only the database knows. Without one no port is bound, and servers go to ERROR."""
-    settings = json.dumps({
-        "bridge_mappings": {"physnet1": "br-ex"}, "tunnel_types": ["vxlan"], "tunneling_ip": "127.0.0.1", "devices": 0,
-        "datapath_type": "system", "ovs_capabilities": {"datapath_types": ["system"], "iface_types": []}, "extensions": [],
-    })
+    settings = json.dumps(
+        {
+            "bridge_mappings": {"physnet1": "br-ex"},
+            "tunnel_types": ["vxlan"],
+            "tunneling_ip": "127.0.0.1",
+            "devices": 0,
+            "datapath_type": "system",
+            "ovs_capabilities": {"datapath_types": ["system"], "iface_types": []},
+            "extensions": [],
+        }
+    )
     stack.sql(
         "insert into agents (id, agent_type, `binary`, topic, host, admin_state_up, created_at, started_at, heartbeat_timestamp, "
         "configurations, `load`) values (uuid(), 'Open vSwitch agent', 'neutron-openvswitch-agent', 'N/A', "
@@ -77,7 +110,9 @@ def connect(ports: Ports, name: str, **more):
     import openstack
 
     auth = {"auth_url": ports.urls()["identity"], "username": name, "password": name, "project_name": name}
-    return openstack.connect(auth=auth | {"user_domain_name": "Default", "project_domain_name": "Default"}, region_name=REGION, **more)
+    return openstack.connect(
+        auth=auth | {"user_domain_name": "Default", "project_domain_name": "Default"}, region_name=REGION, **more
+    )
 
 
 def catalog(ports: Ports) -> None:
@@ -91,7 +126,9 @@ def catalog(ports: Ports) -> None:
     for name in ("admin", "service"):
         identity.assign_project_role_to_user(service, account, roles[name])
     urls = ports.urls()
-    kinds = {kind: url for kind, url in urls.items() if kind != "identity"} | {"volumev3": urls["block-storage"] + "/%(project_id)s"}
+    kinds = {kind: url for kind, url in urls.items() if kind != "identity"} | {
+        "volumev3": urls["block-storage"] + "/%(project_id)s"
+    }
     for kind, url in kinds.items():
         made = identity.create_service(type=kind, name=kind)
         for interface in ("public", "internal"):
@@ -113,7 +150,9 @@ def provider(ports: Ports) -> None:
     admin.network.create_subnet(network_id=external.id, name="ext", ip_version=4, cidr="203.0.113.0/24", enable_dhcp=False)
     admin.compute.create_flavor(name="small", ram=256, vcpus=1, disk=1)
     admin.block_storage.create_type(name="fake")
-    admin.image.create_image("gardenlinux", container_format="bare", disk_format="raw", data=b"x" * 1024, visibility="public", validate_checksum=False)
+    admin.image.create_image(
+        "gardenlinux", container_format="bare", disk_format="raw", data=b"x" * 1024, visibility="public", validate_checksum=False
+    )
 
 
 def application_credentials(ports: Ports) -> list[dict]:
@@ -121,11 +160,19 @@ def application_credentials(ports: Ports) -> list[dict]:
     for name in PROJECTS:
         tenant = connect(ports, name)
         credential = tenant.identity.create_application_credential(tenant.current_user_id, f"gardener-{name}")
-        made.append({
-            "name": name, "projectId": tenant.current_project_id, "userId": tenant.current_user_id, "domainName": "Default",
-            "username": name, "password": name,
-            "applicationCredentialId": credential.id, "applicationCredentialName": credential.name, "applicationCredentialSecret": credential.secret,
-        })
+        made.append(
+            {
+                "name": name,
+                "projectId": tenant.current_project_id,
+                "userId": tenant.current_user_id,
+                "domainName": "Default",
+                "username": name,
+                "password": name,
+                "applicationCredentialId": credential.id,
+                "applicationCredentialName": credential.name,
+                "applicationCredentialSecret": credential.secret,
+            }
+        )
     return made
 
 
@@ -171,7 +218,7 @@ def populate(stack: Stack) -> list[dict]:
 
 def prepare(venv: Path, archive: Path) -> None:
     began = time.monotonic()
-    say = lambda text: print(f"clouds/install: {text} ({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)  # noqa: E731
+    say = lambda text: print(f"clouds/install: {text} ({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)
     state, ports = Path(tempfile.mkdtemp(prefix="allotment-os-", dir="/tmp")), Ports.free()
     config.write(state, venv, ports)
     processes = Processes(state, remove=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -38,7 +37,12 @@ class Processes:
     def start(self, name: str, command: list[str], environment: dict[str, str] | None = None) -> subprocess.Popen:
         with open(self.state / "log" / f"{name}.log", "wb") as log:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=self.state,
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                cwd=self.state,
                 env=os.environ | (environment or {}),
             )
         with open(self.groups, "a") as groups:

@@ -13,5 +13,10 @@ application = importlib.import_module(module).application
 import waitress  # noqa: E402
 
 waitress.serve(
-    application, listen=f"127.0.0.1:{port}", threads=8, max_request_body_size=1 << 33, clear_untrusted_proxy_headers=False, ident=None
+    application,
+    listen=f"127.0.0.1:{port}",
+    threads=8,
+    max_request_body_size=1 << 33,
+    clear_untrusted_proxy_headers=False,
+    ident=None,
 )

@@ -70,14 +70,33 @@ class Stack:
             data.mkdir()
             with open(self.state / "log" / "mysql-install.log", "wb") as log:
                 subprocess.run(
-                    ["mariadb-install-db", "--no-defaults", *own, f"--datadir={data}", "--auth-root-authentication-method=normal"],
-                    check=True, stdout=log, stderr=log,
+                    [
+                        "mariadb-install-db",
+                        "--no-defaults",
+                        *own,
+                        f"--datadir={data}",
+                        "--auth-root-authentication-method=normal",
+                    ],
+                    check=True,
+                    stdout=log,
+                    stderr=log,
                 )
         self.processes.start(
             "mariadb",
-            ["mariadbd", "--no-defaults", *own, f"--datadir={data}", f"--socket={self.state}/mysql.sock", f"--pid-file={self.state}/mysql.pid",
-             "--skip-networking", "--max-connections=500", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=128M",
-             "--innodb-log-file-size=16M", *NO_SYNC],
+            [
+                "mariadbd",
+                "--no-defaults",
+                *own,
+                f"--datadir={data}",
+                f"--socket={self.state}/mysql.sock",
+                f"--pid-file={self.state}/mysql.pid",
+                "--skip-networking",
+                "--max-connections=500",
+                "--innodb-flush-log-at-trx-commit=0",
+                "--innodb-buffer-pool-size=128M",
+                "--innodb-log-file-size=16M",
+                *NO_SYNC,
+            ],
         )
         self.processes.wait_until("MariaDB", lambda: self.sql("select 1"), PATIENCE_SECONDS)
 
@@ -87,22 +106,26 @@ class Stack:
         self.processes.start("epmd", ["epmd", "-address", "127.0.0.1", "-port", str(ports.epmd)])
         (state / "enabled_plugins").write_text("[].\n")
         (state / "rabbitmq.conf").write_text("loopback_users.guest = true\n")
-        self.processes.start("rabbitmq", ["/usr/lib/rabbitmq/bin/rabbitmq-server"], {
-            "HOME": str(state),
-            "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "ERL_EPMD_PORT": str(ports.epmd),
-            "RABBITMQ_NODENAME": "lab@localhost",
-            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
-            "RABBITMQ_NODE_PORT": str(ports.rabbit),
-            "RABBITMQ_DIST_PORT": str(ports.rabbit_distribution),
-            "RABBITMQ_CONF_ENV_FILE": "/dev/null",
-            "RABBITMQ_CONFIG_FILE": str(state / "rabbitmq.conf"),
-            "RABBITMQ_ENABLED_PLUGINS_FILE": str(state / "enabled_plugins"),
-            "RABBITMQ_MNESIA_BASE": str(state / "rabbit"),
-            "RABBITMQ_LOG_BASE": str(state / "log"),
-            "RABBITMQ_PID_FILE": str(state / "rabbit.pid"),
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +A 4 -kernel inet_dist_use_interface {127,0,0,1}",
-        })
+        self.processes.start(
+            "rabbitmq",
+            ["/usr/lib/rabbitmq/bin/rabbitmq-server"],
+            {
+                "HOME": str(state),
+                "ERL_EPMD_ADDRESS": "127.0.0.1",
+                "ERL_EPMD_PORT": str(ports.epmd),
+                "RABBITMQ_NODENAME": "lab@localhost",
+                "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+                "RABBITMQ_NODE_PORT": str(ports.rabbit),
+                "RABBITMQ_DIST_PORT": str(ports.rabbit_distribution),
+                "RABBITMQ_CONF_ENV_FILE": "/dev/null",
+                "RABBITMQ_CONFIG_FILE": str(state / "rabbitmq.conf"),
+                "RABBITMQ_ENABLED_PLUGINS_FILE": str(state / "enabled_plugins"),
+                "RABBITMQ_MNESIA_BASE": str(state / "rabbit"),
+                "RABBITMQ_LOG_BASE": str(state / "log"),
+                "RABBITMQ_PID_FILE": str(state / "rabbit.pid"),
+                "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +A 4 -kernel inet_dist_use_interface {127,0,0,1}",
+            },
+        )
 
     def rabbit_answers(self) -> bool:
         with socket.create_connection(("127.0.0.1", self.ports.rabbit), timeout=2) as connection:
@@ -113,7 +136,13 @@ class Stack:
         """One of the services' own tools."""
         name = "-".join(part for part in command[:4] if not part.startswith(("-", "/")))
         with open(self.state / "log" / f"manage-{name}.log", "ab") as log:
-            subprocess.run([f"{self.venv}/bin/{command[0]}", *command[1:]], check=True, stdout=log, stderr=log, env=os.environ | self.environment)
+            subprocess.run(
+                [f"{self.venv}/bin/{command[0]}", *command[1:]],
+                check=True,
+                stdout=log,
+                stderr=log,
+                env=os.environ | self.environment,
+            )
 
     def start_api(self, name: str) -> None:
         module, arguments = APIS[name]
@@ -142,7 +171,9 @@ class Stack:
             self.sql(f"update endpoint set url = replace(url, ':{port}', ':{getattr(self.ports, name)}')", "keystone")
         folder = f"database_connection = replace(database_connection, '{prepared['state']}', '{self.state}')"
         self.sql(f"update cell_mappings set {folder}", "nova_api")
-        self.sql(f"update cell_mappings set transport_url = '{transport(self.ports)}' where transport_url like 'rabbit%'", "nova_api")
+        self.sql(
+            f"update cell_mappings set transport_url = '{transport(self.ports)}' where transport_url like 'rabbit%'", "nova_api"
+        )
 
     def start_all(self) -> None:
         """Everything but MariaDB. Two cores: starting all at once is as quick as one after the other, and simpler."""
@@ -155,7 +186,9 @@ class Stack:
             self.start_worker(name)
         for name in APIS:
             self.processes.wait_until(name, lambda name=name: self.answers(name), PATIENCE_SECONDS)
-        self.processes.wait_until("nova's workers", lambda: self.count("nova_cell1", "last_seen_up", began) >= 3, PATIENCE_SECONDS)
+        self.processes.wait_until(
+            "nova's workers", lambda: self.count("nova_cell1", "last_seen_up", began) >= 3, PATIENCE_SECONDS
+        )
         self.processes.wait_until("cinder's workers", lambda: self.count("cinder", "updated_at", began) >= 2, PATIENCE_SECONDS)
         # A message to a queue that nobody has declared is lost, and the load balancer would stay PENDING_CREATE.
         self.processes.wait_until("octavia's worker", self.worker_listens, PATIENCE_SECONDS)

@@ -32,8 +32,10 @@ class Account:
     def client(self, service: str, region: str = REGION, admin: bool = False, **more):
         keys = self.given["admin"] if admin else self.given
         wish = {
-            "aws_access_key_id": keys["accessKeyId"], "aws_secret_access_key": keys["secretAccessKey"],
-            "endpoint_url": self.server.ready["endpoint"], "config": ONCE,
+            "aws_access_key_id": keys["accessKeyId"],
+            "aws_secret_access_key": keys["secretAccessKey"],
+            "endpoint_url": self.server.ready["endpoint"],
+            "config": ONCE,
         }
         return boto3.client(service, region_name=region, **wish | more)
 
@@ -43,8 +45,10 @@ class Account:
     def script(self, name: str, *arguments: str, admin: bool = True) -> dict:
         keys = self.given["admin"] if admin else self.given
         environment = {
-            "AWS_ENDPOINT_URL": self.server.ready["endpoint"], "AWS_DEFAULT_REGION": REGION,
-            "AWS_ACCESS_KEY_ID": keys["accessKeyId"], "AWS_SECRET_ACCESS_KEY": keys["secretAccessKey"],
+            "AWS_ENDPOINT_URL": self.server.ready["endpoint"],
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": keys["accessKeyId"],
+            "AWS_SECRET_ACCESS_KEY": keys["secretAccessKey"],
         }
         return json.loads(subprocess.check_output([sys.executable, str(HERE / f"{name}.py"), *arguments], env=environment))
 
@@ -66,8 +70,12 @@ class Network:
     def __init__(self, account: Account):
         self.ec2 = ec2 = account.client("ec2")
         self.vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-        self.subnet = ec2.create_subnet(VpcId=self.vpc, CidrBlock="10.0.1.0/24", AvailabilityZone=f"{REGION}a")["Subnet"]["SubnetId"]
-        self.subnet2 = ec2.create_subnet(VpcId=self.vpc, CidrBlock="10.0.2.0/24", AvailabilityZone=f"{REGION}b")["Subnet"]["SubnetId"]
+        self.subnet = ec2.create_subnet(VpcId=self.vpc, CidrBlock="10.0.1.0/24", AvailabilityZone=f"{REGION}a")["Subnet"][
+            "SubnetId"
+        ]
+        self.subnet2 = ec2.create_subnet(VpcId=self.vpc, CidrBlock="10.0.2.0/24", AvailabilityZone=f"{REGION}b")["Subnet"][
+            "SubnetId"
+        ]
         self.gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
         ec2.attach_internet_gateway(InternetGatewayId=self.gateway, VpcId=self.vpc)
 

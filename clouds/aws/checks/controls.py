@@ -14,8 +14,16 @@ def prove(server: Server, table: Table) -> None:
     account = Account.new(server)
     ec2, east = account.client("ec2"), account.client("ec2", "us-east-1")
     account.control("POST", "settings", {"throttle": {"every": 2, "regions": [REGION]}})
-    table.row("every second call of one region is throttled: EC2", ["done", "RequestLimitExceeded"] * 2, [code(ec2.describe_vpcs) for _ in range(4)])
-    table.row("… Auto Scaling", ["done", "Throttling"], [code(account.client("autoscaling").describe_auto_scaling_groups) for _ in range(2)])
+    table.row(
+        "every second call of one region is throttled: EC2",
+        ["done", "RequestLimitExceeded"] * 2,
+        [code(ec2.describe_vpcs) for _ in range(4)],
+    )
+    table.row(
+        "… Auto Scaling",
+        ["done", "Throttling"],
+        [code(account.client("autoscaling").describe_auto_scaling_groups) for _ in range(2)],
+    )
     table.row("… another region is not", ["done"] * 4, [code(east.describe_vpcs) for _ in range(4)])
     account.control("POST", "settings", {"throttle": {"perSecond": 0.001, "burst": 3}})
     table.row("a bucket of three", ["done"] * 3 + ["RequestLimitExceeded"], [code(ec2.describe_vpcs) for _ in range(4)])
@@ -25,19 +33,33 @@ def prove(server: Server, table: Table) -> None:
     counted = account.control("GET", "calls")
     table.row("calls are counted", (1, {REGION: {"ec2:DescribeVolumes": 1}}), (counted["total"], counted["byRegion"]))
     table.row("a new account is empty", True, account.control("GET", "left")["empty"])
-    volume = lambda: [v["VolumeId"] for v in ec2.describe_volumes()["Volumes"]]  # noqa: E731
-    account.control("POST", "appear", {"kind": "volume", "region": REGION, "tags": {"a": "b"}, "afterCalls": {"action": "ec2:DescribeVolumes", "calls": 2}})
+    volume = lambda: [v["VolumeId"] for v in ec2.describe_volumes()["Volumes"]]
+    account.control(
+        "POST",
+        "appear",
+        {"kind": "volume", "region": REGION, "tags": {"a": "b"}, "afterCalls": {"action": "ec2:DescribeVolumes", "calls": 2}},
+    )
     table.row("an item appears at the second listing", [0, 1], [len(volume()), len(volume())])
     made = account.control("GET", "appear")[0]["id"]
     account.control("POST", "hide", {"ids": [made]})
     seen = (volume(), [t["ResourceId"] for t in ec2.describe_tags()["Tags"]], account.control("GET", "left")["left"])
     table.row("a hidden item: the list does not show it, the tags do", ([], [made], {REGION: [made]}), seen)
     account.control("DELETE", "hide")
-    account.control("POST", "rules", {"action": "ec2:DeleteVolume", "contains": made, "code": "OperationNotPermitted", "times": 1})
+    account.control(
+        "POST", "rules", {"action": "ec2:DeleteVolume", "contains": made, "code": "OperationNotPermitted", "times": 1}
+    )
     account.control("POST", "rules", {"action": "ec2:DeleteVolume", "pretend": True, "skip": 0, "times": 1})
-    table.row("a deletion is refused once, then pretended, then done", ["OperationNotPermitted", "done", 1, "done", 0], [
-        code(ec2.delete_volume, VolumeId=made), code(ec2.delete_volume, VolumeId=made), len(volume()), code(ec2.delete_volume, VolumeId=made), len(volume()),
-    ])
+    table.row(
+        "a deletion is refused once, then pretended, then done",
+        ["OperationNotPermitted", "done", 1, "done", 0],
+        [
+            code(ec2.delete_volume, VolumeId=made),
+            code(ec2.delete_volume, VolumeId=made),
+            len(volume()),
+            code(ec2.delete_volume, VolumeId=made),
+            len(volume()),
+        ],
+    )
     account.control("POST", "rules", {"action": "ec2:DescribeVpcs", "delaySeconds": 0.5})
     begun = time.monotonic()
     ec2.describe_vpcs()

@@ -20,7 +20,11 @@ def prove(account: Account, table: Table) -> None:
     ec2, v2, iam, efs = (account.client(s, admin=True) for s in ("ec2", "elbv2", "iam", "efs"))
     vpc = ec2.describe_vpcs()["Vpcs"][0]["VpcId"]
     for n in range(3):
-        account.client("elb").create_load_balancer(LoadBalancerName=f"c{n}", AvailabilityZones=[f"{REGION}a"], Listeners=[{"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}])
+        account.client("elb").create_load_balancer(
+            LoadBalancerName=f"c{n}",
+            AvailabilityZones=[f"{REGION}a"],
+            Listeners=[{"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}],
+        )
         v2.create_target_group(Name=f"t{n}", Protocol="TCP", Port=80, VpcId=vpc)
         iam.create_role(RoleName=f"r{n}", AssumeRolePolicyDocument="{}")
         iam.create_instance_profile(InstanceProfileName=f"p{n}")
@@ -28,7 +32,9 @@ def prove(account: Account, table: Table) -> None:
     scaling = account.client("autoscaling")
     scaling.create_launch_configuration(LaunchConfigurationName="lc", ImageId="ami-1", InstanceType="t3.micro")
     for n in range(2):
-        scaling.create_auto_scaling_group(AutoScalingGroupName=f"g{n}", MinSize=0, MaxSize=1, LaunchConfigurationName="lc", AvailabilityZones=[f"{REGION}a"])
+        scaling.create_auto_scaling_group(
+            AutoScalingGroupName=f"g{n}", MinSize=0, MaxSize=1, LaunchConfigurationName="lc", AvailabilityZones=[f"{REGION}a"]
+        )
     for what, client, operation, key, arguments in (
         ("EC2 volumes", ec2, "describe_volumes", "Volumes", {}),
         ("EC2 snapshots", ec2, "describe_snapshots", "Snapshots", {"OwnerIds": ["self"]}),

@@ -22,7 +22,11 @@ def prove(server: Server, table: Table) -> None:
     table.row("a right taken away: EC2", "UnauthorizedOperation", code(ec2.describe_snapshots))
     account.control("POST", "rules", {"action": "autoscaling:*", "region": "us-*", "code": "deny"})
     for region, wanted in (("us-east-1", "AccessDenied"), (REGION, "done")):
-        table.row(f"a right taken away by region: {region}", wanted, code(account.client("autoscaling", region).describe_auto_scaling_groups))
+        table.row(
+            f"a right taken away by region: {region}",
+            wanted,
+            code(account.client("autoscaling", region).describe_auto_scaling_groups),
+        )
     wrong = {"aws_secret_access_key": "wrong"}
     table.row("a wrong secret: EC2", "AuthFailure", code(account.client("ec2", **wrong).describe_vpcs))
     table.row("a wrong secret: STS", "SignatureDoesNotMatch", code(account.client("sts", **wrong).get_caller_identity))
@@ -31,8 +35,16 @@ def prove(server: Server, table: Table) -> None:
     except ClientError as refused:
         table.row("… which repeats the canonical request", True, "x-amz-date:" in refused.response["Error"]["Message"])
     table.row("a region that is not enabled: EC2", "AuthFailure", code(account.client("ec2", "af-south-1").describe_vpcs))
-    table.row("a region that is not enabled: ELB", "InvalidClientTokenId", code(account.client("elb", "af-south-1").describe_load_balancers))
-    table.row("DescribeRegions shows the enabled ones", account.given["regions"], [r["RegionName"] for r in ec2.describe_regions()["Regions"]])
+    table.row(
+        "a region that is not enabled: ELB",
+        "InvalidClientTokenId",
+        code(account.client("elb", "af-south-1").describe_load_balancers),
+    )
+    table.row(
+        "DescribeRegions shows the enabled ones",
+        account.given["regions"],
+        [r["RegionName"] for r in ec2.describe_regions()["Regions"]],
+    )
     every = {r["RegionName"]: r["OptInStatus"] for r in ec2.describe_regions(AllRegions=True)["Regions"]}
     table.row("… and AllRegions the others", ("not-opted-in", "opt-in-not-required"), (every["af-south-1"], every[REGION]))
     account.control("POST", "settings", {"skewSeconds": 3600})

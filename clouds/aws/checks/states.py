@@ -28,9 +28,11 @@ class Probe:
 
     def instance(self):
         """an instance shuts down, holds its subnet, takes its interface along"""
-        node = self.ec2.run_instances(ImageId="ami-1", MinCount=1, MaxCount=1, SubnetId=self.net.subnet)["Instances"][0]["InstanceId"]
+        node = self.ec2.run_instances(ImageId="ami-1", MinCount=1, MaxCount=1, SubnetId=self.net.subnet)["Instances"][0][
+            "InstanceId"
+        ]
         self.ec2.terminate_instances(InstanceIds=[node])
-        state = lambda: self.ec2.describe_instances(InstanceIds=[node])["Reservations"][0]["Instances"][0]["State"]["Name"]  # noqa: E731
+        state = lambda: self.ec2.describe_instances(InstanceIds=[node])["Reservations"][0]["Instances"][0]["State"]["Name"]
         seen = [state(), code(self.ec2.delete_subnet, SubnetId=self.net.subnet)]
         self.finish()
         return ["shutting-down", "DependencyViolation", "terminated", 0], [*seen, state(), self.interfaces()]
@@ -40,7 +42,7 @@ class Probe:
         address = self.ec2.allocate_address(Domain="vpc")["AllocationId"]
         nat = self.ec2.create_nat_gateway(SubnetId=self.net.subnet, AllocationId=address)["NatGateway"]["NatGatewayId"]
         self.ec2.delete_nat_gateway(NatGatewayId=nat)
-        state = lambda: self.ec2.describe_nat_gateways(NatGatewayIds=[nat])["NatGateways"][0]["State"]  # noqa: E731
+        state = lambda: self.ec2.describe_nat_gateways(NatGatewayIds=[nat])["NatGateways"][0]["State"]
         seen = [state(), code(self.ec2.release_address, AllocationId=address)]
         self.finish()
         seen += [state(), code(self.ec2.release_address, AllocationId=address), self.interfaces()]
@@ -48,7 +50,9 @@ class Probe:
 
     def load_balancer(self):
         """a load balancer is gone at once, its interface lingers"""
-        arn = self.v2.create_load_balancer(Name="n", Subnets=[self.net.subnet], Type="network")["LoadBalancers"][0]["LoadBalancerArn"]
+        arn = self.v2.create_load_balancer(Name="n", Subnets=[self.net.subnet], Type="network")["LoadBalancers"][0][
+            "LoadBalancerArn"
+        ]
         self.v2.delete_load_balancer(LoadBalancerArn=arn)
         seen = [len(self.v2.describe_load_balancers()["LoadBalancers"]), self.interfaces()]
         self.finish()
@@ -57,8 +61,10 @@ class Probe:
     def endpoint(self):
         """an endpoint is deleting, holds its interface, then is gone"""
         service = f"com.amazonaws.{REGION}.ecr.api"
-        made = self.ec2.create_vpc_endpoint(VpcId=self.net.vpc, ServiceName=service, VpcEndpointType="Interface", SubnetIds=[self.net.subnet])
-        listed = lambda: [e["State"] for e in self.ec2.describe_vpc_endpoints()["VpcEndpoints"]]  # noqa: E731
+        made = self.ec2.create_vpc_endpoint(
+            VpcId=self.net.vpc, ServiceName=service, VpcEndpointType="Interface", SubnetIds=[self.net.subnet]
+        )
+        listed = lambda: [e["State"] for e in self.ec2.describe_vpc_endpoints()["VpcEndpoints"]]
         self.ec2.delete_vpc_endpoints(VpcEndpointIds=[made["VpcEndpoint"]["VpcEndpointId"]])
         seen = [listed(), self.interfaces()]
         self.finish()
@@ -97,7 +103,9 @@ class Probe:
 
     def dhcp_options(self):
         """DHCP options stay when their VPC goes"""
-        made = self.ec2.create_dhcp_options(DhcpConfigurations=[{"Key": "domain-name", "Values": ["x"]}])["DhcpOptions"]["DhcpOptionsId"]
+        made = self.ec2.create_dhcp_options(DhcpConfigurations=[{"Key": "domain-name", "Values": ["x"]}])["DhcpOptions"][
+            "DhcpOptionsId"
+        ]
         vpc = self.ec2.create_vpc(CidrBlock="10.7.0.0/16")["Vpc"]["VpcId"]
         self.ec2.associate_dhcp_options(DhcpOptionsId=made, VpcId=vpc)
         self.ec2.delete_vpc(VpcId=vpc)
@@ -111,8 +119,16 @@ class Probe:
 
 
 ROWS = [
-    Probe.key_pair, Probe.instance, Probe.nat_gateway, Probe.load_balancer, Probe.endpoint, Probe.tags, Probe.replacement,
-    Probe.forced_group, Probe.dhcp_options, Probe.default_gateway,
+    Probe.key_pair,
+    Probe.instance,
+    Probe.nat_gateway,
+    Probe.load_balancer,
+    Probe.endpoint,
+    Probe.tags,
+    Probe.replacement,
+    Probe.forced_group,
+    Probe.dhcp_options,
+    Probe.default_gateway,
 ]
 
 

@@ -30,11 +30,17 @@ def error_body(service: str, code: str, message: str) -> tuple[str, str]:
     code, message = escape(code), escape(message)
     if service == "ec2":
         inner = f"<Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors>"
-        return f'<?xml version="1.0" encoding="UTF-8"?>\n<Response>{inner}<RequestID>{REQUEST_ID}</RequestID></Response>', "text/xml"
+        return (
+            f'<?xml version="1.0" encoding="UTF-8"?>\n<Response>{inner}<RequestID>{REQUEST_ID}</RequestID></Response>',
+            "text/xml",
+        )
     if service == "elasticfilesystem":
         return json.dumps({"ErrorCode": code, "message": message}), "application/json"
     if service == "s3":
-        return f"<Error><Code>{code}</Code><Message>{message}</Message><RequestId>{REQUEST_ID}</RequestId></Error>", "application/xml"
+        return (
+            f"<Error><Code>{code}</Code><Message>{message}</Message><RequestId>{REQUEST_ID}</RequestId></Error>",
+            "application/xml",
+        )
     inner = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error>"
     return f"<ErrorResponse>{inner}<RequestId>{REQUEST_ID}</RequestId></ErrorResponse>", "text/xml"
 
@@ -98,7 +104,7 @@ def raise_(refusal: Refused):
 def clock_refusal(service: str, sent: str, now: datetime.datetime) -> Refused | None:
     """A request is good for five minutes around the server's time."""
     try:
-        at = datetime.datetime.strptime(sent, "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.timezone.utc)
+        at = datetime.datetime.strptime(sent, "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.UTC)
     except ValueError:
         return bad_credentials(service)
     if abs((now - at).total_seconds()) <= 300:
@@ -121,7 +127,7 @@ def describe_regions(self) -> ActionResult:
     names = self._get_param("RegionNames", []) or (
         all_regions(account.partition) if self._get_bool_param("AllRegions", False) else account.regions
     )
-    status = lambda name: (  # noqa: E731
+    status = lambda name: (
         "not-opted-in" if name not in account.regions else "opt-in-not-required" if name in DEFAULT_REGIONS else "opted-in"
     )
     suffix = "amazonaws.com.cn" if account.partition == "aws-cn" else "amazonaws.com"

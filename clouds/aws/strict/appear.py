@@ -61,8 +61,13 @@ def make(account: Account, wish: dict) -> None:
     tags = wish.get("tags") or {}
     if wish["kind"] == "role":
         role = iam_backends[account.id][account.partition].create_role(
-            role_name=wish["name"], assume_role_policy_document="{}", path="/", permissions_boundary=None,
-            description="appeared", tags=[], max_session_duration="3600",
+            role_name=wish["name"],
+            assume_role_policy_document="{}",
+            path="/",
+            permissions_boundary=None,
+            description="appeared",
+            tags=[],
+            max_session_duration="3600",
         )
         wish["id"] = role.name
         return

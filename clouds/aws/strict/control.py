@@ -82,7 +82,10 @@ def create_account(wish: dict) -> dict:
     set_settings(account, wish)
     ACCOUNTS[account.id] = account
     iam = iam_backends[account.id][partition]
-    for user, document in (("gardener", POLICIES.get(policy) if isinstance(policy, str) else json.dumps(policy)), ("admin", POLICIES["admin"])):
+    for user, document in (
+        ("gardener", POLICIES.get(policy) if isinstance(policy, str) else json.dumps(policy)),
+        ("admin", POLICIES["admin"]),
+    ):
         if document is None:
             raise Wrong(f"policy must be one of {sorted(POLICIES)} or a document")
         iam.create_user(account.regions[0], user)

@@ -19,6 +19,9 @@ from .state import ACCOUNTS, LOCK, SENT, Call, run_due
 
 # Answer in every partition's main region only, wherever the caller is.
 GLOBAL_SERVICES = {"iam"}
+# Enabled in every account: where a client asks who it is and which regions there are, even if a test leaves them out of its regions.
+HOME_REGIONS = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}
+HOME_ACTIONS = {"sts:GetCallerIdentity", "ec2:DescribeRegions"}
 
 
 def account_of(access_key: str) -> str | None:
@@ -113,10 +116,11 @@ class Front:
         if account is None:
             return bad_credentials(call.service), 0
         account.calls[call.region, call.action] += 1
-        now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=account.skew_seconds)
+        now = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=account.skew_seconds)
         if refusal := clock_refusal(call.service, env.get("HTTP_X_AMZ_DATE", ""), now):
             return refusal, 0
-        if call.service not in GLOBAL_SERVICES and call.region not in account.regions:
+        at_home = call.region == HOME_REGIONS[account.partition] and call.action in HOME_ACTIONS
+        if call.service not in GLOBAL_SERVICES and call.region not in account.regions and not at_home:
             return bad_credentials(call.service), 0
         if account.throttle.refuses(call.region):
             account.throttled[call.region] += 1
@@ -150,7 +154,7 @@ class Front:
         if not status.startswith("2"):
             call.account.refused[call.region, call.action] += 1
             headers = with_error_type(headers, answer)
-        now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=call.account.skew_seconds)
+        now = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=call.account.skew_seconds)
         headers = [(k, v) for k, v in headers if k.lower() not in ("content-length", "date", "status")]
         start_response(status, [*headers, ("Content-Length", str(len(answer))), ("Date", format_datetime(now, usegmt=True))])
         return [answer]

@@ -97,12 +97,17 @@ def page(response: BaseResponse, items: list) -> tuple[list, str | None]:
     limit = _get_param(response, config.get("limit_key") or "", None)
     if limit is not None:
         if response.boto3_service_name == "ec2" and not 5 <= int(limit) <= 1000:
-            raise InvalidToken("InvalidParameterValue", f"Value ( {limit} ) for parameter maxResults is invalid. Expecting a value between 5 and 1000.")
+            raise InvalidToken(
+                "InvalidParameterValue",
+                f"Value ( {limit} ) for parameter maxResults is invalid. Expecting a value between 5 and 1000.",
+            )
         size = min(size, int(limit))
     token = _get_param(response, config["input_token"], None)
     if token:
         if token not in _rest:
-            raise InvalidToken("InvalidNextToken" if response.boto3_service_name == "ec2" else "ValidationError", "The token provided is invalid")
+            raise InvalidToken(
+                "InvalidNextToken" if response.boto3_service_name == "ec2" else "ValidationError", "The token provided is invalid"
+            )
         items = _rest[token]
     else:
         items = visible(response, list(items))

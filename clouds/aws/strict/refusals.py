@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from moto.autoscaling.exceptions import AutoscalingClientError
-from moto.autoscaling.models import AutoScalingBackend
 from moto.autoscaling.responses import AutoScalingResponse
+from moto.core.responses import ActionResult
 from moto.ec2.exceptions import (
     DependencyViolationError,
     EC2ClientError,
@@ -15,7 +15,6 @@ from moto.ec2.exceptions import (
 )
 from moto.ec2.models import EC2Backend
 from moto.ec2.responses.key_pairs import KeyPairs
-from moto.core.responses import ActionResult
 from moto.elbv2.exceptions import ELBClientError
 from moto.elbv2.models import ELBv2Backend
 
@@ -59,9 +58,7 @@ def security_group(backend, name=None, group_id=None):
     if group is None:
         return
     if group.name == "default":
-        raise EC2ClientError(
-            "CannotDelete", f'the specified group: "{group.id}" name: "default" cannot be deleted by a user'
-        )
+        raise EC2ClientError("CannotDelete", f'the specified group: "{group.id}" name: "default" cannot be deleted by a user')
     if any(group.id in [g.id for g in eni.group_set] for eni in backend.enis.values()):
         raise DependencyViolationError(f"resource {group.id} has a dependent object")
     for other in (g for groups in backend.groups.values() for g in groups.values() if g.id != group.id):
@@ -74,7 +71,8 @@ def address(backend, address=None, allocation_id=None):
     for eip in backend.addresses:
         if eip.eni and (eip.allocation_id == allocation_id or (address and eip.public_ip == address)):
             raise EC2ClientError(
-                "InvalidIPAddress.InUse", f"The address with allocation id '{eip.allocation_id}' cannot be released because it is in use."
+                "InvalidIPAddress.InUse",
+                f"The address with allocation id '{eip.allocation_id}' cannot be released because it is in use.",
             )
 
 
@@ -118,6 +116,16 @@ def network_acl(backend, network_acl_id):
         raise EC2ClientError("InvalidParameterValue", f"cannot delete default network ACL {network_acl_id}")
 
 
+def protected_instance(backend, instance_ids):
+    """moto knows this, but takes a protection that was asked for at the launch for none: it is a string then."""
+    for instance in backend.get_multi_instances_by_id(instance_ids):
+        if str(instance.disable_api_termination).lower() == "true":
+            raise EC2ClientError(
+                "OperationNotPermitted",
+                f"The instance '{instance.id}' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.",
+            )
+
+
 def dhcp_options(backend, options_id):
     if any(vpc.dhcp_options and vpc.dhcp_options.id == options_id for vpc in backend.vpcs.values()):
         raise DependencyViolationError(f"The dhcpOptions '{options_id}' has dependencies and cannot be deleted.")
@@ -136,7 +144,9 @@ def blockers_of_vpc(backend, vpc_id) -> Iterator[str]:
     yield from (g.id for g in backend.egress_only_internet_gateways.values() if g.vpc_id == vpc_id)
     yield from (n.id for n in backend.nat_gateways.values() if n.vpc_id == vpc_id and n.state not in ("deleted", "failed"))
     yield from (e.id for e in backend.vpc_end_points.values() if e.vpc_id == vpc_id and e.state != "deleted")
-    yield from (g.id for g in backend.vpn_gateways.values() if vpc_id in g.attachments and g.attachments[vpc_id].state == "attached")
+    yield from (
+        g.id for g in backend.vpn_gateways.values() if vpc_id in g.attachments and g.attachments[vpc_id].state == "attached"
+    )
     for peering in backend.vpc_pcxs.values():
         if peering._status.code == "active" and vpc_id in (peering.vpc.id, peering.peer_vpc.id):
             yield peering.id
@@ -208,6 +218,7 @@ def install() -> None:
         ("detach_internet_gateway", gateway_detachment),
         ("delete_route_table", route_table),
         ("delete_network_acl", network_acl),
+        ("terminate_instances", protected_instance),
         ("delete_dhcp_options_set", dhcp_options),
     ]:
         guard(EC2Backend, name, check)

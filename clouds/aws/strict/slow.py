@@ -57,7 +57,11 @@ def instances() -> None:
     prepare, terminate = Instance.prep_nics, Instance.terminate
 
     def prep_nics(self, nic_spec, *args, **kwargs):
-        own = {int(nic["DeviceIndex"]) for nic in nic_spec if nic.get("NetworkInterfaceId") or nic.get("DeleteOnTermination") is False}
+        own = {
+            int(nic["DeviceIndex"])
+            for nic in nic_spec
+            if nic.get("NetworkInterfaceId") or nic.get("DeleteOnTermination") is False
+        }
         prepare(self, nic_spec, *args, **kwargs)
         for index, eni in self.nics.items():
             eni.delete_on_termination = index not in own  # moto has False, AWS has True for what a launch creates
