@@ -45,6 +45,13 @@ def prove(server: Server, table: Table) -> None:
     seen = (volume(), [t["ResourceId"] for t in ec2.describe_tags()["Tags"]], account.control("GET", "left")["left"])
     table.row("a hidden item: the list does not show it, the tags do", ([], [made], {REGION: [made]}), seen)
     account.control("DELETE", "hide")
+    nodes = [node["InstanceId"] for node in ec2.run_instances(ImageId="ami-1", MinCount=2, MaxCount=2)["Instances"]]
+    account.control("POST", "hide", {"ids": nodes[:1]})
+    listed = [node["InstanceId"] for r in ec2.describe_instances()["Reservations"] for node in r["Instances"]]
+    table.row("one hidden instance of a pair", nodes[1:], listed)
+    account.control("DELETE", "hide")
+    ec2.terminate_instances(InstanceIds=nodes)
+    server.control("POST", "finish")
     account.control(
         "POST", "rules", {"action": "ec2:DeleteVolume", "contains": made, "code": "OperationNotPermitted", "times": 1}
     )

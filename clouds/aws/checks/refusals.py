@@ -15,7 +15,6 @@ MOTO_REFUSES = {
     "delete an associated route table",
     "delete an instance profile with a role in it",
     "delete a role with a policy",
-    "delete a file system with a mount target",
 }
 
 
@@ -150,7 +149,7 @@ def probe(account: Account, rows: dict[str, tuple[str, str]]) -> None:
 
 
 def moto_refuses(account: Account) -> dict[str, tuple[str, str]]:
-    """What plain moto refuses by itself, the first row excepted: an update of it must not lose that."""
+    """What plain moto refuses by itself: an update of it must not lose that. And two that it would, if it understood the request."""
     net = Network(account)
     ec2, v2, iam, efs = net.ec2, account.client("elbv2"), account.client("iam"), account.client("efs", admin=True)
     node = ec2.run_instances(ImageId="ami-1", MinCount=1, MaxCount=1, SubnetId=net.subnet, DisableApiTermination=True)[
@@ -176,7 +175,6 @@ def moto_refuses(account: Account) -> dict[str, tuple[str, str]]:
     system = efs.create_file_system(CreationToken="f")["FileSystemId"]
     efs.create_mount_target(FileSystemId=system, SubnetId=net.subnet)
     return {
-        "terminate a protected instance": ("OperationNotPermitted", code(ec2.terminate_instances, InstanceIds=[node])),
         "delete an attached volume": ("VolumeInUse", code(ec2.delete_volume, VolumeId=volume)),
         "delete a snapshot of an image": ("InvalidSnapshot.InUse", code(ec2.delete_snapshot, SnapshotId=snapshot)),
         "delete a target group of a listener": ("ResourceInUse", code(v2.delete_target_group, TargetGroupArn=target)),
@@ -187,4 +185,5 @@ def moto_refuses(account: Account) -> dict[str, tuple[str, str]]:
         ),
         "delete a role with a policy": ("DeleteConflict", code(iam.delete_role, RoleName="r")),
         "delete a file system with a mount target": ("FileSystemInUse", code(efs.delete_file_system, FileSystemId=system)),
+        "terminate a protected instance": ("OperationNotPermitted", code(ec2.terminate_instances, InstanceIds=[node])),
     }

@@ -7,6 +7,7 @@ listing, and has to be encoded to survive in a form body; it can be used again, 
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import secrets
 from collections import OrderedDict
@@ -15,6 +16,7 @@ from botocore.loaders import Loader
 from moto.core.exceptions import ServiceException
 from moto.core.responses import ActionResult, BaseResponse
 from moto.core.utils import get_value, set_value
+from moto.ec2.models.instances import Reservation
 from moto.efs.responses import EFSResponse
 
 from .state import ACCOUNTS
@@ -76,14 +78,20 @@ def visible(response: BaseResponse, items: list) -> list:
     account = ACCOUNTS.get(response.current_account)
     if account is None or not account.hidden or (response.boto3_service_name, response._get_action()) in WITNESSES:
         return items
-    return [item for item in items if not names_of(item) & account.hidden]
+    shown = []
+    for item in items:
+        if isinstance(item, Reservation):
+            item = copy.copy(item)
+            item.instances = [instance for instance in item.instances if instance.id not in account.hidden]
+            if not item.instances:
+                continue
+        if not names_of(item) & account.hidden:
+            shown.append(item)
+    return shown
 
 
 def names_of(item) -> set[str]:
-    """Whatever an item may be called by: ids, names, ARNs. A reservation is called by its only instance."""
-    instances = getattr(item, "instances", None)
-    if isinstance(instances, list) and len(instances) == 1 and hasattr(item, "owner_id"):
-        item = instances[0]
+    """Whatever an item may be called by: ids, names, ARNs."""
     keys = ("id", "arn", "name", "allocation_id", "key_name", "group_id", "physical_resource_id", "FileSystemId", "MountTargetId")
     found = (item.get(k) if isinstance(item, dict) else getattr(item, k, None) for k in keys)
     return {value for value in found if isinstance(value, str)}

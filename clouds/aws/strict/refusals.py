@@ -14,6 +14,7 @@ from moto.ec2.exceptions import (
     InvalidVPCIdError,
 )
 from moto.ec2.models import EC2Backend
+from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.responses.key_pairs import KeyPairs
 from moto.elbv2.exceptions import ELBClientError
 from moto.elbv2.models import ELBv2Backend
@@ -117,7 +118,6 @@ def network_acl(backend, network_acl_id):
 
 
 def protected_instance(backend, instance_ids):
-    """moto knows this, but takes a protection that was asked for at the launch for none: it is a string then."""
     for instance in backend.get_multi_instances_by_id(instance_ids):
         if str(instance.disable_api_termination).lower() == "true":
             raise EC2ClientError(
@@ -199,7 +199,20 @@ def group_with_instances(self):
         )
 
 
+def run_instances_protected(original):
+    """moto ignores a protection that is asked for at the launch."""
+
+    def run(self):
+        result = original(self)
+        for instance in result.result.instances:
+            instance.disable_api_termination = self._get_bool_param("DisableApiTermination", False)
+        return result
+
+    return run
+
+
 def install() -> None:
+    InstanceResponse.run_instances = run_instances_protected(InstanceResponse.run_instances)
     delete_subnet = EC2Backend.delete_subnet
 
     def delete_subnet_and_associations(self, subnet_id):
