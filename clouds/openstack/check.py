@@ -110,6 +110,28 @@ def listeners(table: Table, ready: dict) -> None:
     table.row("everything listens on loopback alone", (True, []), (local >= 10, foreign))
 
 
+def through_proxy(table: Table, ready: dict) -> None:
+    """The catalog is rewritten, so that every service is reached through the proxy."""
+    table.section("Through the proxy")
+    origins = {kind: "/".join(url.split("/")[:3]) for kind, url in ready["services"].items()}
+    upstreams = [argument for kind, url in origins.items() for argument in ("--upstream", f"{kind}={url}")]
+    proxy = Server([sys.executable, str(HERE.parent / "proxy.py"), "--watch-stdin", *upstreams])
+    try:
+        cloud = connect("acct-b", ready | {"authUrl": proxy.ready["endpoints"]["identity"] + "/v3"})
+        proxy.control("POST", "rules", {"do": "status", "status": 403, "upstream": "network", "path": "/v2.0/routers*"})
+        proxy.control(
+            "POST", "rules", {"do": "status", "status": 503, "upstream": "block-storage", "path": "*/volumes/detail*", "times": 1}
+        )
+        table.row("a list that is allowed", 200, answer(cloud.network, "/networks", "GET")[0])
+        table.row("403 by path", 403, answer(cloud.network, "/routers", "GET")[0])
+        seen = [answer(cloud.block_storage, "/volumes/detail", "GET")[0] for _ in range(2)]
+        table.row("503 once", [503, 200], seen)
+        reached = {key.split()[0] for key in proxy.control("GET", "counts")["requests"]}
+        table.row("services reached", {"identity", "network", "block-storage"}, reached)
+    finally:
+        proxy.stop()
+
+
 def main() -> int:
     table = Table()
     server = Server([sys.executable, str(HERE / "server.py"), "--watch-stdin"])
@@ -120,6 +142,7 @@ def main() -> int:
         listeners(table, ready)
         application_credential(table, ready)
         table.row("a new project is empty", {"empty": True, "left": {}}, {k: v for k, v in script("left").items() if k != "used"})
+        through_proxy(table, ready)
         begun = time.monotonic()
         made = script("fill", "--stuck", "--shared-with", "acct-b")
         print(f"        filled in {time.monotonic() - begun:.0f} s: {sum(map(len, made.values()))} items")
