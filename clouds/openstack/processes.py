@@ -69,7 +69,7 @@ class Processes:
                 raise Failed(f"{name} ended with {self.running[name].returncode}:\n{self.log_tail(name)}")
             if time.monotonic() > until:
                 raise Failed(f"{what} is not ready after {seconds:.0f} seconds; logs are in {self.state}/log")
-            time.sleep(0.2)
+            time.sleep(0.5)
 
     def end(self, name: str, seconds: float) -> None:
         """An orderly end, for what has to write its data."""
