@@ -39,6 +39,7 @@ def start(state: Path, processes: Processes) -> dict:
     stack = Stack(state, venv, ports, processes)
     stack.start_database()
     stack.move(prepared)
+    stack.forget_compute_node()
     stack.start_all()
     return {
         "cloud": "openstack",

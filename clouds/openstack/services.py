@@ -175,6 +175,12 @@ class Stack:
             f"update cell_mappings set transport_url = '{transport(self.ports)}' where transport_url like 'rabbit%'", "nova_api"
         )
 
+    def forget_compute_node(self) -> None:
+        """The fake driver has a new identity in every process, and nova-compute does not start as another than it was."""
+        self.sql("delete from services where `binary` = 'nova-compute'; delete from compute_nodes", "nova_cell1")
+        tables = ("allocations", "inventories", "resource_provider_traits", "resource_provider_aggregates", "resource_providers")
+        self.sql("set foreign_key_checks = 0; " + "; ".join(f"delete from {table}" for table in tables), "placement")
+
     def start_all(self) -> None:
         """Everything but MariaDB. Two cores: starting all at once is as quick as one after the other, and simpler."""
         began = self.sql("select utc_timestamp()").strip()
