@@ -13,7 +13,7 @@ test: ## Run every test, on real API servers where Go is there; ends with one li
 	@scripts/test
 
 test-openstack: ## Run the account cleaner against a real OpenStack; no part of `make test`, takes minutes
-	@clouds/check openstack
+	@clouds/test-openstack
 
 conformance: ## Send the same requests to the embedded and the real API server, and compare
 	@$(CARGO) test -p allotment-garden --test conformance
