@@ -40,7 +40,7 @@ def parser(description: str) -> argparse.ArgumentParser:
     return made
 
 
-def wait(what: str, check, seconds: float = 120.0):
+def wait(what: str, check, seconds: float = 900.0):
     """The first result that is true."""
     until = time.monotonic() + seconds
     while True:

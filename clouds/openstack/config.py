@@ -11,6 +11,8 @@ DATABASES = ("keystone", "neutron", "placement", "glance", "cinder", "nova_api",
 REGION = "R1"
 # The host that computes and stores. It is in the database, so it cannot be the name of the machine.
 HOST = "lab"
+# Ten times the default: on a busy machine an answer that comes late is better than a server in ERROR.
+RPC_SECONDS = 600
 
 
 @dataclass
@@ -114,6 +116,7 @@ expiration_time = 5
 core_plugin = ml2
 service_plugins = router,segments,trunk
 transport_url = {transport(ports)}
+rpc_response_timeout = {RPC_SECONDS}
 auth_strategy = keystone
 api_paste_config = {venv}/etc/neutron/api-paste.ini
 api_workers = 1
@@ -163,6 +166,7 @@ filesystem_store_datadir = {state}/glance-staging
         "cinder.conf": f"""
 [DEFAULT]
 transport_url = {transport(ports)}
+rpc_response_timeout = {RPC_SECONDS}
 auth_strategy = keystone
 api_paste_config = {venv}/etc/cinder/api-paste.ini
 enabled_backends = fake
@@ -183,6 +187,7 @@ connection = {database(state, "cinder")}
         "nova.conf": f"""
 [DEFAULT]
 transport_url = {transport(ports)}
+rpc_response_timeout = {RPC_SECONDS}
 compute_driver = fake.SmallFakeDriver
 state_path = {state}/nova
 host = {HOST}
@@ -222,6 +227,7 @@ workers = 1
         "octavia.conf": f"""
 [DEFAULT]
 transport_url = {transport(ports)}
+rpc_response_timeout = {RPC_SECONDS}
 [api_settings]
 bind_host = 127.0.0.1
 bind_port = {ports.octavia}

@@ -64,16 +64,16 @@ class Filler:
                 )
             )
         for server in self.nodes_:
-            self.compute.wait_for_server(server, wait=180)
+            self.compute.wait_for_server(server, wait=900)
 
     def volumes(self) -> None:
         """One with a snapshot, one attached, one that is both."""
         for name in ("pv-1", "pv-2", "pv-3"):
             volume = self.note("volume", self.storage.create_volume(size=1, name=name))
-            self.storage.wait_for_status(volume, "available", wait=120)
+            self.storage.wait_for_status(volume, "available", wait=900)
             if name != "pv-2":
                 snapshot = self.note("snapshot", self.storage.create_snapshot(volume_id=volume.id, name=f"snap-of-{name}"))
-                self.storage.wait_for_status(snapshot, "available", wait=120)
+                self.storage.wait_for_status(snapshot, "available", wait=900)
             if name != "pv-1":
                 self.compute.create_volume_attachment(self.nodes_[0], volume_id=volume.id)
                 wait(f"attachment of {name}", lambda volume=volume: self.storage.get_volume(volume.id).status == "in-use")
