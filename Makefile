@@ -4,13 +4,16 @@
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 CARGO ?= cargo
 
-.PHONY: help test conformance lint bench demo landscape generate static
+.PHONY: help test test-openstack conformance lint bench demo landscape clouds generate static
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 test: ## Run every test, on real API servers where Go is there; ends with one line of totals
 	@scripts/test
+
+test-openstack: ## Run the account cleaner against a real OpenStack; no part of `make test`, takes minutes
+	@clouds/test-openstack
 
 conformance: ## Send the same requests to the embedded and the real API server, and compare
 	@$(CARGO) test -p allotment-garden --test conformance
@@ -27,6 +30,9 @@ demo: ## Show the product working
 landscape: ## Start a real garden, control plane and shoot API servers to play with
 	@landscape/build $(TARGET)/landscape
 	@$(TARGET)/landscape up --person
+
+clouds: ## Start an AWS and an OpenStack for the account cleaner to play with
+	@clouds/both
 
 static: ## Build the binary that goes into the image (needs musl-tools and the musl target)
 	@$(CARGO) build --profile dist --locked --target x86_64-unknown-linux-musl -p allotment-cli

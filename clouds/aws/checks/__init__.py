@@ -1,0 +1,1 @@
+"""Proofs of the test AWS's strictness, one file for each subject."""
