@@ -74,7 +74,7 @@ impl Search {
 
 /// Everything that a server lists, each with its kind. Kinds that cannot be listed are left out: those of other tests come and go.
 pub async fn every_object(client: &Client) -> Result<Vec<(String, DynamicObject)>, kube::Error> {
-    let discovery = Discovery::new(client.clone()).run().await?;
+    let discovery = discover(client).await?;
     let kinds = discovery.groups().flat_map(|group| group.recommended_resources());
     let mut all = Vec::new();
     for (kind, _) in kinds.filter(|(_, can)| can.supports_operation(verbs::LIST)) {
@@ -83,6 +83,18 @@ pub async fn every_object(client: &Client) -> Result<Vec<(String, DynamicObject)
         all.extend(list.items.into_iter().map(|object| (kind.kind.clone(), object)));
     }
     Ok(all)
+}
+
+/// The kinds of a server. A group that goes while it is read makes all of it fail.
+async fn discover(client: &Client) -> Result<Discovery, kube::Error> {
+    const MOST_ATTEMPTS: usize = 10;
+    for _ in 1..MOST_ATTEMPTS {
+        match Discovery::new(client.clone()).run().await {
+            Err(kube::Error::Api(status)) if status.code == 404 => (),
+            result => return result,
+        }
+    }
+    Discovery::new(client.clone()).run().await
 }
 
 /// Which of some texts is in which of some objects: kind, namespace, name, and the text.

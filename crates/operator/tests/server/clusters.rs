@@ -385,10 +385,10 @@ pub async fn a_missing_shoot_is_made_anew_only_when_asked_for(landscape: Landsca
 
 pub async fn administrators_come_and_go(landscape: Landscape) -> Outcome {
     let play = Play::new(&landscape, 1).await?;
-    play.create("one", |cluster| {
-        cluster["spec"]["administrators"] = json!(["ann@example.com", "bob@example.com"]);
-    })
-    .await?;
+    // Shoots of other tests lead to the same server.
+    let domain = format!("@{}.example.com", play.stage.plot.namespace);
+    let [ann, bob] = ["ann", "bob"].map(|name| format!("{name}{domain}"));
+    play.create("one", |cluster| cluster["spec"]["administrators"] = json!([ann, bob])).await?;
     let holds = |cluster: &Cluster, count: usize| {
         let status = cluster.status.as_ref();
         status.is_some_and(|status| status.administrators.len() == count)
@@ -401,7 +401,7 @@ pub async fn administrators_come_and_go(landscape: Landscape) -> Outcome {
         let all = bindings.list(&ListParams::default()).await?;
         let of = |binding: &ClusterRoleBinding| {
             let subjects = binding.subjects.iter().flatten();
-            let users = subjects.filter(|subject| subject.name.ends_with("@example.com"));
+            let users = subjects.filter(|subject| subject.name.ends_with(&domain));
             users.map(|subject| (subject.name.clone(), binding.name_any())).collect::<Vec<_>>()
         };
         let mut found: Vec<_> = all.iter().flat_map(of).collect();
@@ -409,10 +409,7 @@ pub async fn administrators_come_and_go(landscape: Landscape) -> Outcome {
         Ok(found)
     };
     let found = ours().await?;
-    assert_eq!(
-        found.iter().map(|(user, _)| user.as_str()).collect::<Vec<_>>(),
-        ["ann@example.com", "bob@example.com"]
-    );
+    assert_eq!(found.iter().map(|(user, _)| user).collect::<Vec<_>>(), [&ann, &bob]);
     play.resync_writes_nothing().await?;
     // Somebody deletes one; a look puts it back.
     bindings.delete(&found[0].1, &DeleteParams::default()).await?;
@@ -422,7 +419,7 @@ pub async fn administrators_come_and_go(landscape: Landscape) -> Outcome {
         if now == found { Ok(()) } else { Err(format!("{now:?}")) }
     })
     .await?;
-    play.patch("one", json!({ "spec": { "administrators": ["bob@example.com"] } })).await?;
+    play.patch("one", json!({ "spec": { "administrators": [bob] } })).await?;
     play.that("one", "has one administrator", |cluster| holds(cluster, 1)).await?;
     assert_eq!(ours().await?, found[1..]);
     Ok(())
@@ -478,8 +475,10 @@ pub async fn a_cluster_that_the_tenant_brings_is_used_and_left_alone(landscape: 
         )?)
     };
     secrets.create(&PostParams::default(), &secret("clusters: []")?).await?;
+    let user = format!("ann@{}.example.com", play.stage.plot.namespace);
     play.create("byoc", |cluster| {
-        cluster["spec"] = json!({ "byoc": { "kubeconfigSecretRef": { "name": "brought" } }, "administrators": ["ann@example.com"] });
+        cluster["spec"] =
+            json!({ "byoc": { "kubeconfigSecretRef": { "name": "brought" } }, "administrators": [user] });
     })
     .await?;
     play.because("byoc", "Unreachable").await?;
@@ -487,7 +486,7 @@ pub async fn a_cluster_that_the_tenant_brings_is_used_and_left_alone(landscape: 
     secrets.patch("brought", &PatchParams::default(), &Patch::Merge(&patch)).await?;
     let started = Instant::now();
     play.that("byoc", "has its administrator", |cluster| {
-        cluster.status.as_ref().is_some_and(|status| status.administrators == ["ann@example.com"])
+        cluster.status.as_ref().is_some_and(|status| status.administrators == [user.as_str()])
     })
     .await?;
     assert!(started.elapsed() < Duration::from_secs(20), "a changed Secret is picked up at once");
@@ -495,7 +494,7 @@ pub async fn a_cluster_that_the_tenant_brings_is_used_and_left_alone(landscape: 
     let ann = async || -> Result<usize, Fault> {
         let all = bindings.list(&ListParams::default()).await?;
         let has = |binding: &&ClusterRoleBinding| {
-            binding.subjects.iter().flatten().any(|subject| subject.name == "ann@example.com")
+            binding.subjects.iter().flatten().any(|subject| subject.name == user)
         };
         Ok(all.iter().filter(has).count())
     };

@@ -16,6 +16,7 @@ pub(crate) fn drawn(seed: u64) -> (Script, Rates) {
     let rates = rates(&mut dice_for(seed, &["rates"], 0));
     let mut actions = actions(&options, &mut dice_for(seed, &["people"], 0));
     actions.extend(strays(&options, &mut dice_for(seed, &["strays"], 0)));
+    actions.extend(late_strays(&options, &mut dice_for(seed, &["late strays"], 0)));
     actions.extend(past::drawn(&options));
     (Script { options, actions, faults: BTreeMap::new() }, rates)
 }
@@ -56,12 +57,20 @@ fn used(dice: &mut Dice) -> u64 {
 fn strays(options: &Options, dice: &mut Dice) -> Vec<(u64, Action)> {
     let count = if dice.happens(400) { dice.between(1, 4) } else { 0 };
     let names = account_names(options);
-    let one = |number| {
-        let (account, request) = (one(&names, dice)?, format!("r{}", dice.between(1, 6)));
-        let shoot = format!("stray{number}");
-        Some((dice.between(1000, 20_000), Action::Stray { shoot, account, request }))
-    };
-    (1..=count).filter_map(one).collect()
+    (1..=count).filter_map(|number| stray(&names, dice, number, (1000, 20_000))).collect()
+}
+
+/// The same in accounts that are claimed early, so that tenants use them by then, and there may be room for more.
+fn late_strays(options: &Options, dice: &mut Dice) -> Vec<(u64, Action)> {
+    let count = if dice.happens(120) { dice.between(3, 8) } else { 0 };
+    let names: Vec<String> = account_names(options).into_iter().take(2).collect();
+    (11..=10 + count).filter_map(|number| stray(&names, dice, number, (10_000, 50_000))).collect()
+}
+
+fn stray(names: &[String], dice: &mut Dice, number: u64, (from, to): (u64, u64)) -> Option<(u64, Action)> {
+    let (account, request) = (one(names, dice)?, format!("r{}", dice.between(1, 6)));
+    let shoot = format!("stray{number}");
+    Some((dice.between(from, to), Action::Stray { shoot, account, request }))
 }
 
 /// What people do until it is calm.

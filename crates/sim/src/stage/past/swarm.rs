@@ -24,13 +24,13 @@ pub(crate) fn drawn(options: &Options) -> Vec<(u64, Action)> {
     for _ in 0..times {
         let at = dice.between(EARLIEST, options.calm.saturating_sub(1000).max(EARLIEST));
         let deed = match kind {
-            0..40 => {
+            0..35 => {
                 let are_down = dice.happens(300);
                 actions.extend((0..2).filter(|_| are_down).map(|replica| (at, Action::Kill { replica })));
                 lost(&mut dice)
             }
-            40..45 => Deed::OtherControlPlane { time: dice.between(20, 60) * 1000 },
-            45..65 => Deed::SecondInstallation { copy: dice.happens(700), time: dice.between(10, 60) * 1000 },
+            35..40 => Deed::OtherControlPlane { time: dice.between(20, 60) * 1000 },
+            40..65 => Deed::SecondInstallation { copy: dice.happens(700), time: dice.between(10, 60) * 1000 },
             65..80 => Deed::Fence { edit: edit(&mut dice) },
             _ => {
                 let server = if dice.happens(650) { Restored::Garden } else { Restored::ControlPlane };
