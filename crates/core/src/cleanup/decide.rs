@@ -119,7 +119,9 @@ fn by_evidence(observed: &Observed, now: Timestamp) -> Step {
         Evidence::Deleted { at, .. } if fresh(*at) && now < later(*at, timing.pause) => {
             wait(Stage::Deleting, later(*at, timing.pause), "deletions take time")
         }
-        Evidence::Verified { verdict, at } if fresh(*at) => by_verdict(observed, verdict, now),
+        Evidence::Verified { verdict, at } if fresh(*at) && now.duration_since(*at) <= timing.proof => {
+            by_verdict(observed, verdict, now)
+        }
         Evidence::None | Evidence::Listed { .. } | Evidence::Deleted { .. } | Evidence::Verified { .. } => {
             list()
         }

@@ -132,10 +132,7 @@ impl<'a> Dispositions<'a> {
     }
 
     fn judge(&self, kind: &Kind, item: &Item) -> Disposition {
-        let is_gone = |(when, treatment): &&(When, Treatment)| {
-            matches!(treatment, Treatment::Gone) && matches!(self.matches(when, item), Ok(true))
-        };
-        if kind.rules.iter().find(is_gone).is_some() {
+        if kind.is_gone(item) {
             return Disposition::Gone;
         }
         let named = item.name.as_deref().and_then(|name| self.keep.reason(name));

@@ -190,8 +190,10 @@ pub struct Timing {
     pub disagreements: u32,
     /// The longest that one attempt may take.
     pub deadline: SignedDuration,
-    /// Evidence older than this, beyond the settle time, is not used.
+    /// A listing older than this, beyond the settle time, is not used.
     pub evidence: SignedDuration,
+    /// A verdict older than this is not used.
+    pub proof: SignedDuration,
 }
 
 impl Default for Timing {
@@ -205,6 +207,7 @@ impl Default for Timing {
             disagreements: 3,
             deadline: SignedDuration::from_hours(6),
             evidence: SignedDuration::from_mins(60),
+            proof: SignedDuration::from_mins(5),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why the cleaning of an account does not go on, for the person who reads it at night.
 
-use super::{ItemKey, Left, Plan, Refusal, UnknownCell};
+use super::{Item, ItemKey, Left, Plan, Refusal, UnknownCell};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -51,6 +51,22 @@ pub struct RefusedItem {
     pub refusal: Refusal,
 }
 
+/// So many blockers are named.
+const MOST_BLOCKERS: usize = 3;
+
+/// Clouds say that something depends on an item, rarely which: the items that are left and name it do.
+fn blockers(plan: &Plan, key: &ItemKey) -> Option<String> {
+    let not_deleted = plan.leaving.iter().chain(&plan.immovable).map(|other| &other.item);
+    let left = plan.deletions().map(|planned| &planned.item).chain(not_deleted);
+    let names_it = |item: &&Item| {
+        let mut values = item.attributes.values();
+        item.place == key.place && item.id != key.id && values.any(|value| value == key.id.as_str())
+    };
+    let named: Vec<String> =
+        left.filter(names_it).take(MOST_BLOCKERS).map(|item| format!("{} {}", item.kind, item.id)).collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
 impl Stuck {
     /// The whole account is concerned.
     pub fn account(code: &str, because: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -66,7 +82,9 @@ impl Stuck {
         let still = || refused.iter().filter(|refused| remaining.contains(&refused.key));
         let lasting = still().find(|refused| !refused.refusal.is_temporary());
         if let Some(refused) = lasting.or_else(|| still().next()) {
-            return Some(Self { others, ..Self::by_refusal(Some(refused.key.clone()), &refused.refusal) });
+            let stuck = Self::by_refusal(Some(refused.key.clone()), &refused.refusal);
+            let blocked_by = blockers(plan, &refused.key).or(stuck.blocked_by);
+            return Some(Self { others, blocked_by, ..stuck });
         }
         if let Some(immovable) = plan.immovable.first() {
             return Some(Self {

@@ -130,13 +130,18 @@ fn mismatches(question: &Question<'_>) -> Vec<UnknownCell> {
     if witness.taken_at < second.started_at {
         add(everywhere(), "the counts are older than the second listing".to_owned());
     }
+    // A region that was enabled in between was listed once, and one that was disabled in between hides its items.
+    let (before, after): (BTreeSet<_>, BTreeSet<_>) =
+        (first.enabled_places().into_iter().collect(), second.enabled_places().into_iter().collect());
+    for place in before.symmetric_difference(&after) {
+        add(place.clone(), "it was enabled or disabled between the two listings".to_owned());
+    }
     let Some(baseline) = baseline else { return found };
     if baseline.account != second.account {
         add(everywhere(), format!("the baseline is of another account: {}", baseline.account));
     }
     // A region that is disabled keeps its items, and shows them to nobody.
-    let enabled = second.enabled_places();
-    for place in baseline.places.iter().filter(|place| !enabled.contains(place)) {
+    for place in baseline.places.difference(&after) {
         add(place.clone(), "it was enabled when the baseline was taken and is not now: enable it".to_owned());
     }
     found

@@ -55,7 +55,7 @@ const fn regional(
 
 /// The rules of a kind whose deletion takes time.
 const SLOW: Rules = &[
-    (When::Is(STATE, &["deleted", "terminated", "cancelled", "closed"]), Treatment::Gone),
+    (When::Is(STATE, &["deleted", "terminated"]), Treatment::Gone),
     (When::Is(STATE, &["deleting", "shutting-down"]), Treatment::Leaving("it is being deleted")),
 ];
 
@@ -72,7 +72,7 @@ const KINDS: &[Kind] = &[
         )
     },
     Kind {
-        rules: SLOW,
+        rules: &[(When::Is(STATE, &["cancelled", "closed", "failed", "completed"]), Treatment::Gone)],
         ..regional(
             SPOT_REQUEST,
             0,

@@ -4,7 +4,7 @@
 mod aws;
 mod openstack;
 
-use super::{Cloud, CountName, KindName, ShootHistory};
+use super::{Cloud, CountName, Item, KindName, ShootHistory};
 use serde::Serialize;
 use std::fmt;
 
@@ -91,6 +91,21 @@ impl Kind {
             (Scope::ByName { .. }, ShootHistory::Incomplete) => None,
             (Scope::Regional | Scope::Global, _) => Some(Vec::new()),
         }
+    }
+
+    /// Whether items stay visible for a while after their deletion was accepted.
+    pub fn is_slow(&self) -> bool {
+        self.rules.iter().any(|(_, treatment)| matches!(treatment, Treatment::Gone))
+    }
+
+    /// Whether the cloud shows an item that is gone.
+    pub fn is_gone(&self, item: &Item) -> bool {
+        self.rules.iter().any(|(when, treatment)| match (when, treatment) {
+            (When::Is(attribute, values), Treatment::Gone) => {
+                item.attribute(attribute).is_some_and(|value| values.contains(&value))
+            }
+            _ => false,
+        })
     }
 
     /// The kinds that its rules refer to: these are judged first.
@@ -243,6 +258,13 @@ mod tests {
                     let before = table.kind(before).expect("a kind of this table");
                     assert!(before.wave < kind.wave, "{cloud}: {} before {name}", before.name);
                 }
+                let goes = |(when, treatment): &(When, Treatment)| {
+                    !matches!(treatment, Treatment::Gone) || matches!(when, When::Is(..))
+                };
+                assert!(
+                    kind.rules.iter().all(goes),
+                    "{cloud} {name}: an item alone tells whether it is gone"
+                );
                 for parent in kind.refers_to() {
                     assert!(table.kind(parent).is_some(), "{cloud} {name} refers to {parent}");
                     assert_ne!(parent, *name, "{cloud}: {name} refers to itself");

@@ -103,7 +103,7 @@ fn an_account_becomes_free_step_by_step() {
     let verdict = judge(&[], &Keep::default(), None, &zero(Cloud::Aws, at(1010)));
     now.evidence = Evidence::Verified { verdict, at: at(700) };
     assert!(matches!(decide(&now, at(701)), Step { stage: Stage::Free, action: Action::Free(_) }));
-    assert_eq!(decide(&now, at(20_000)).action, Action::List, "a proof does not keep");
+    assert_eq!(decide(&now, at(1001)).action, Action::List, "a proof does not keep");
 }
 
 #[test]
@@ -147,6 +147,16 @@ fn passes_that_change_nothing_make_it_stuck_with_the_item_the_code_and_the_remed
     );
     let late = Observed { evidence: listed(&found, 22_000, Vec::new()), ..observed() };
     assert_eq!(stuck_code(&decide(&late, at(22_001))), "NotGone", "the deadline");
+}
+
+#[test]
+fn the_blocker_is_named_where_the_cloud_does_not() {
+    let found = [item("Subnet", "subnet-1", "network=vpc-1 cluster=a"), item("Vpc", "vpc-1", "")];
+    let refusal =
+        Refusal::Blocked { code: "DependencyViolation".to_owned(), by: "vpc-1 has dependencies".to_owned() };
+    let refused = [RefusedItem { key: found[1].key(), refusal }];
+    let stuck = Stuck::by_plan(&plan(&aws(&found), &Keep::default(), None), &refused).unwrap();
+    assert_eq!(stuck.blocked_by.as_deref(), Some("Subnet subnet-1"));
 }
 
 #[test]

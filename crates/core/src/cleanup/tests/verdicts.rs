@@ -117,6 +117,12 @@ fn evidence_that_does_not_belong_together_proves_nothing() {
     let disabled =
         verdict(&Question { baseline: Some(&baseline), ..question(&first, &second, &witness, &none) });
     assert!(unknown(&disabled).contains("it was enabled when the baseline was taken"));
+    let mut more = second.clone();
+    if let Places::Listed { places } = &mut more.places {
+        places.insert(Place::of("me-1"), PlaceState::Enabled);
+    }
+    let enabled = unknown(&verdict(&question(&first, &more, &witness, &none)));
+    assert!(enabled.contains("between the two listings"), "{enabled}");
     let nowhere = Inventory { places: Places::Listed { places: BTreeMap::new() }, ..second.clone() };
     assert!(unknown(&verdict(&question(&first, &nowhere, &witness, &none))).contains("named no place"));
 }
