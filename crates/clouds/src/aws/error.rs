@@ -34,6 +34,20 @@ const LOCKED: &[&str] =
 pub(super) const SKEWED: &[&str] =
     &["RequestTimeTooSkewed", "RequestExpired", "SignatureDoesNotMatch", "InvalidSignatureException"];
 
+/// Codes of credentials that are not accepted. Messages to these repeat the request, with the session token.
+const NOT_ACCEPTED: &[&str] = &[
+    "AuthFailure",
+    "InvalidClientTokenId",
+    "InvalidAccessKeyId",
+    "UnrecognizedClientException",
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidToken",
+    "IncompleteSignature",
+    "MissingAuthenticationToken",
+    "OptInRequired",
+];
+
 impl AwsError {
     /// Reads XML of all protocols, and JSON.
     pub(super) fn read(response: &Response) -> Self {
@@ -80,8 +94,12 @@ impl AwsError {
         if is(LOCKED) {
             return Refusal::Locked { code: bounded, by: clean_message(&message) };
         }
-        if response.status.is_server_error() || is(&["RequestTimeTooSkewed"]) {
+        if response.status.is_server_error() || code == "RequestTimeTooSkewed" {
             return Refusal::Transient { why: bounded };
+        }
+        if is(NOT_ACCEPTED) || is(SKEWED) {
+            let message = "the cloud does not accept the credentials or their signature".to_owned();
+            return Refusal::Other { code: bounded, message };
         }
         Refusal::Other { code: bounded, message: clean_message(&message) }
     }

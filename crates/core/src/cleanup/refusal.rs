@@ -97,19 +97,32 @@ const MOST: usize = 200;
 
 /// Makes a cloud's message fit to be shown: one line, cut, and without words that may be a signature, key or token.
 ///
-/// Only words up to 64 characters without `=` and `%` stay. Ids of items are shorter than that; signatures are exactly 64
-/// hexadecimal digits and go, too; so do access keys, by their prefix.
+/// This is the second guard: clients do not pass on messages about credentials at all.
 pub fn clean_message(message: &str) -> String {
     let line = one_line(message, 4 * MOST);
     let words = line.split_whitespace().map(|word| if is_suspicious(word) { "[redacted]" } else { word });
     one_line(&words.collect::<Vec<_>>().join(" "), MOST)
 }
 
+/// Ids of items are short, or lower case, or have dashes; hashes are long and hexadecimal; keys and tokens are long and mix
+/// cases and digits.
 fn is_suspicious(word: &str) -> bool {
-    let bare = word.trim_matches(|char: char| !char.is_ascii_alphanumeric());
-    let is_key = |start: &str| bare.len() >= 16 && bare.starts_with(start);
-    let is_hash = bare.len() >= 40 && bare.bytes().all(|byte| byte.is_ascii_hexdigit());
-    word.len() > 64 || word.contains('=') || word.contains('%') || is_hash || is_key("AKIA") || is_key("ASIA")
+    let lower = word.to_ascii_lowercase();
+    let names = ["x-amz-", "token:", "signature", "authorization:", "credential", "password"];
+    let is_secret = |part: &str| {
+        let has = |is: fn(&u8) -> bool| part.as_bytes().iter().any(is);
+        let is_hash = part.len() >= 40 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_key = part.len() >= 16 && (part.starts_with("AKIA") || part.starts_with("ASIA"));
+        let is_mixed = has(u8::is_ascii_uppercase)
+            && has(u8::is_ascii_lowercase)
+            && has(u8::is_ascii_digit)
+            && part.len() >= 20;
+        is_hash || is_key || is_mixed
+    };
+    word.len() > 64
+        || word.contains(['=', '%'])
+        || names.iter().any(|name| lower.contains(name))
+        || word.split(|char: char| !char.is_ascii_alphanumeric() && !"+/_".contains(char)).any(is_secret)
 }
 
 fn because(text: &str) -> impl fmt::Display + '_ {
@@ -130,7 +143,8 @@ mod tests {
     fn a_cleaned_message_keeps_ids_and_loses_signatures_keys_and_tokens() {
         let canonical = "The Canonical String for this request should have been\n'POST\n/\n\nhost:ec2\n\
             x-amz-security-token:IQoJb3JpZ2luX2VjEXAMPLE//////////wEaCXVzLWVhc3QtMSJHMEUCIQDexampleTOKENtoken==\n\n\
-            e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' AKIAIOSFODNN7EXAMPLE Signature=abc";
+            e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' AKIAIOSFODNN7EXAMPLE Signature=abc \
+            short:IQoJb3JpZ2luX2VjEXAMPLETOKEN";
         let clean = clean_message(canonical);
         for secret in ["IQoJ", "TOKEN", "e3b0c442", "AKIA", "abc"] {
             assert!(!clean.contains(secret), "{clean}");
