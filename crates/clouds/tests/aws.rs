@@ -3,6 +3,7 @@
 //! Runs if `ALLOTMENT_TEST_AWS_URL` names the server; `ALLOTMENT_TEST_AWS_KEY` (`id:secret`), `ALLOTMENT_TEST_AWS_REGIONS` and
 //! `ALLOTMENT_TEST_AWS_SHOOTS` (with commas) say what it was filled with. `ALLOTMENT_TEST_AWS_WITHOUT` names kinds that the
 //! emulator does not have: moto, with signatures enforced, refuses those of boto3 to EFS, too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 use allotment_clouds::{
     Answer, Caller, Cloud, Page, PageToken, Patience, Refusal,

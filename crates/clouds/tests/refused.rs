@@ -1,4 +1,5 @@
 //! How the client behaves towards a server that refuses, lies about the time, or does not answer.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 use allotment_clouds::{
     Cloud, Refusal,

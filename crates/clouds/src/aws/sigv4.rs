@@ -75,7 +75,7 @@ pub(super) fn encode(text: &str) -> String {
     for byte in text.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                encoded.push(char::from(byte))
+                encoded.push(char::from(byte));
             }
             _ => encoded.push_str(&format!("%{byte:02X}")),
         }

@@ -123,7 +123,7 @@ fn evidence_that_does_not_belong_together_proves_nothing() {
     }
     let enabled = unknown(&verdict(&question(&first, &more, &witness, &none)));
     assert!(enabled.contains("between the two listings"), "{enabled}");
-    let nowhere = Inventory { places: Places::Listed { places: BTreeMap::new() }, ..second.clone() };
+    let nowhere = Inventory { places: Places::Listed { places: BTreeMap::new() }, ..second };
     assert!(unknown(&verdict(&question(&first, &nowhere, &witness, &none))).contains("named no place"));
 }
 
