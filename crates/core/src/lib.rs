@@ -5,6 +5,7 @@
 //! | [`access`] | which kubeconfigs are taken and handed out, and who is an administrator inside a cluster |
 //! | [`admission`] | what is refused at `kubectl apply` already |
 //! | [`check`] | nothing: it says what must always hold |
+//! | [`cleanup`] | what is deleted in a returned account, and when it is proven empty |
 //! | [`cluster`] | what Shoot a Cluster becomes, and what is done next about it |
 //! | [`condition`] | when a condition changes, and when its transition time does |
 //! | [`label`] | what can be the value of a label |
@@ -19,6 +20,7 @@
 pub mod access;
 pub mod admission;
 pub mod check;
+pub mod cleanup;
 pub mod cluster;
 pub mod condition;
 mod glob;

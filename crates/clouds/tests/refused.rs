@@ -1,0 +1,123 @@
+//! How the client behaves towards a server that refuses, lies about the time, or does not answer.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+
+use allotment_clouds::{
+    Cloud, Refusal,
+    aws::{Aws, AwsConfig},
+    credentials::{AwsCredentials, SecretData},
+    http::{Http, RateLimiter, Rates},
+};
+use allotment_core::cleanup::ShootHistory;
+use jiff::Timestamp;
+use secrecy::SecretString;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+
+const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+const TOKEN: &str = "IQoJb3JpZ2luX2VjEXAMPLETOKEN";
+
+const IDENTITY: &str = "<R><GetCallerIdentityResult><Account>1</Account><Arn>arn:aws:iam::1:user/u</Arn></GetCallerIdentityResult></R>";
+
+/// Answers each connection with the next of these, and keeps what it was sent.
+async fn server(answers: Vec<String>) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&requests);
+    tokio::spawn(async move {
+        for answer in answers {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = vec![0; 16 * 1024];
+            let length = socket.read(&mut request).await.unwrap();
+            seen.lock().unwrap().push(String::from_utf8_lossy(&request[..length]).into_owned());
+            if answer.is_empty() {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+            }
+            socket.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    (url, requests)
+}
+
+fn answer(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}")
+}
+
+fn error(code: &str, message: &str) -> String {
+    format!("<ErrorResponse><Error><Code>{code}</Code><Message>{message}</Message></Error></ErrorResponse>")
+}
+
+fn client(url: String, http: Http) -> Aws {
+    let data: SecretData = [("accessKeyID", "AKIDEXAMPLE"), ("secretAccessKey", SECRET)]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
+        .collect();
+    let mut credentials = AwsCredentials::read(&data).unwrap();
+    credentials.session_token = Some(SecretString::from(TOKEN));
+    Aws::new(AwsConfig {
+        credentials,
+        history: ShootHistory::Incomplete,
+        http,
+        limiter: Arc::new(RateLimiter::new(Rates::default())),
+        name: "test".to_owned(),
+        endpoint: Some(url),
+        now: Arc::new(|| "2026-11-17T12:00:00Z".parse::<Timestamp>().unwrap()),
+    })
+}
+
+#[tokio::test]
+async fn a_clock_that_is_off_is_corrected_and_the_call_repeated() {
+    let skewed = error(
+        "RequestTimeTooSkewed",
+        "The difference between the request time and the current time is too large.",
+    );
+    let late = answer("403 Forbidden", "date: Tue, 17 Nov 2026 12:30:00 GMT\r\n", &skewed);
+    let (url, requests) = server(vec![late, answer("200 OK", "", IDENTITY)]).await;
+    let caller = client(url, Http::new(None).unwrap()).whoami().await.unwrap();
+    assert_eq!(caller.account.as_str(), "1");
+    let requests = requests.lock().unwrap();
+    assert!(requests[0].contains("x-amz-date: 20261117T120000Z"), "{}", requests[0]);
+    assert!(requests[1].contains("x-amz-date: 20261117T123000Z"), "{}", requests[1]);
+    assert!(requests.iter().all(|request| !request.contains(SECRET)));
+}
+
+#[tokio::test]
+async fn nothing_of_a_refused_signature_is_passed_on() {
+    let message = format!(
+        "The Canonical String for this request should have been\n'POST\n/\n\nhost:x\nx-amz-security-token:{TOKEN}\n\n\
+         host;x-amz-security-token\n9095672bbd1f56dfc5b65f3e153adc8731a4a654192329106275f4c7b24d0b6e'"
+    );
+    let refused = answer("403 Forbidden", "", &error("SignatureDoesNotMatch", &message));
+    let (url, requests) = server(vec![refused]).await;
+    let aws = client(url, Http::new(None).unwrap());
+    let refusal = aws.whoami().await.unwrap_err();
+    let printed = format!("{refusal} {refusal:?} {aws:?}");
+    let authorization = requests.lock().unwrap()[0].clone();
+    let signature =
+        authorization.split("Signature=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    for secret in [TOKEN, SECRET, "AKIDEXAMPLE", "9095672b", &signature] {
+        assert!(!printed.contains(secret), "{printed}");
+    }
+    assert!(matches!(refusal, Refusal::Other { code, .. } if code == "SignatureDoesNotMatch"));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_or_redirects_costs_a_deadline_and_no_credentials() {
+    let (url, _) = server(vec![String::new(); 8]).await;
+    let http = Http::new(None).unwrap().with_deadline(Duration::from_millis(50));
+    let refusal = client(url, http.clone()).whoami().await.unwrap_err();
+    assert!(matches!(&refusal, Refusal::Transient { why } if why.contains("deadline")), "{refusal:?}");
+    assert_eq!(http.calls(), 5, "a read is repeated");
+    let elsewhere = answer("302 Found", "location: http://127.0.0.1:1/\r\n", "");
+    let (url, requests) = server(vec![elsewhere]).await;
+    let refusal = client(url, Http::new(None).unwrap()).whoami().await.unwrap_err();
+    assert!(matches!(refusal, Refusal::Other { code, .. } if code == "HTTP302"));
+    assert_eq!(requests.lock().unwrap().len(), 1);
+}

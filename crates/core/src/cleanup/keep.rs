@@ -1,0 +1,164 @@
+//! Items that stay: named by people, named by past Shoots, or older than the first tenant.
+
+use super::{
+    Cloud, CloudAccountId, Count, CountName, Inventory, Item, ItemKey, Place, Witness,
+    disposition::Dispositions,
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ids that are never deleted, each with the reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    ids: BTreeMap<String, String>,
+}
+
+/// Where an infrastructureConfig names things that were there before the Shoot.
+const AWS_EXISTING: &[&str] = &["/networks/vpc/id", "/elasticFileSystem/id"];
+const OPENSTACK_EXISTING: &[&str] = &["/networks/id", "/networks/subnetId", "/networks/router/id"];
+
+impl Keep {
+    /// Adds an id.
+    pub fn add(&mut self, id: impl Into<String>, because: impl Into<String>) {
+        self.ids.entry(id.into()).or_insert_with(|| because.into());
+    }
+
+    /// Adds the existing networks, routers, addresses and file systems that the infrastructureConfig of a Shoot names.
+    pub fn add_existing(&mut self, cloud: Cloud, shoot: &str, infrastructure_config: &Value) {
+        let pointers = match cloud {
+            Cloud::Aws => AWS_EXISTING,
+            Cloud::OpenStack => OPENSTACK_EXISTING,
+        };
+        let named = pointers.iter().filter_map(|pointer| infrastructure_config.pointer(pointer));
+        let zones = infrastructure_config.pointer("/networks/zones").and_then(Value::as_array);
+        let addresses = zones.into_iter().flatten().filter_map(|zone| zone.get("elasticIPAllocationID"));
+        for id in named.chain(addresses).filter_map(Value::as_str).filter(|id| !id.is_empty()) {
+            self.add(id, format!("the infrastructureConfig of {shoot} names it as existing"));
+        }
+    }
+
+    /// Why an id stays.
+    pub fn reason(&self, id: &str) -> Option<&str> {
+        self.ids.get(id).map(String::as_str)
+    }
+
+    /// All ids.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.ids.keys().map(String::as_str)
+    }
+}
+
+/// Everything that was in an account while it was free and never used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Baseline {
+    /// The account.
+    pub account: CloudAccountId,
+    /// The time of the listing.
+    pub taken_at: Timestamp,
+    /// The places that were enabled.
+    pub places: BTreeSet<Place>,
+    /// The items.
+    pub items: Vec<BaselineItem>,
+    /// The independent numbers.
+    pub counts: Vec<BaselineCount>,
+}
+
+/// An item of a baseline.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BaselineItem {
+    /// The item.
+    #[serde(flatten)]
+    pub key: ItemKey,
+    /// Tells it from a successor with the same id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<String>,
+}
+
+/// A number of a baseline.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BaselineCount {
+    /// Where.
+    pub place: Place,
+    /// The count.
+    pub count: CountName,
+    /// What the count shows beyond the items that the listing shows: hidden parts that the cloud counts.
+    pub hidden: u64,
+}
+
+impl Baseline {
+    /// Takes a baseline. Whatever is unknown is not in it, so a blind baseline protects less and never hides anything.
+    pub fn take(inventory: &Inventory, witness: Option<&Witness>) -> Self {
+        let nothing = Keep::default();
+        let dispositions = Dispositions::of(inventory, &nothing, None);
+        let mut items: Vec<_> = inventory
+            .items()
+            .filter(|item| !dispositions.is_gone(&item.key()))
+            .map(|item| BaselineItem { key: item.key(), incarnation: item.incarnation.clone() })
+            .collect();
+        items.sort();
+        items.dedup();
+        let places = inventory.enabled_places().into_iter().collect();
+        let counts = witness.map(|witness| hidden(inventory, witness, &dispositions)).unwrap_or_default();
+        let (account, taken_at) = (inventory.account.clone(), inventory.started_at);
+        Self { account, taken_at, places, items, counts }
+    }
+
+    /// Whether this very item was there.
+    pub fn has(&self, item: &Item) -> bool {
+        let key = item.key();
+        let same = |known: &&BaselineItem| known.key == key;
+        self.items.iter().find(same).is_some_and(|known| known.incarnation == item.incarnation)
+    }
+
+    /// What a count showed beyond the listing.
+    pub fn hidden(&self, place: &Place, count: &CountName) -> u64 {
+        let same = |known: &&BaselineCount| known.place == *place && known.count == *count;
+        self.counts.iter().find(same).map_or(0, |known| known.hidden)
+    }
+
+    /// A SHA-256 of it, in hexadecimal.
+    pub fn digest(&self) -> String {
+        hex_digest(&serde_json::to_vec(self).unwrap_or_default())
+    }
+}
+
+/// A SHA-256 in hexadecimal.
+pub(super) fn hex_digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn hidden(inventory: &Inventory, witness: &Witness, dispositions: &Dispositions) -> Vec<BaselineCount> {
+    let mut counts = Vec::new();
+    for (place, kind) in witness.expected(inventory) {
+        if let Count::Known { number } = witness.count(&place, &kind.name()) {
+            let listed = own_items(inventory, &place, kind.of)
+                .filter(|item| !dispositions.is_gone(&item.key()))
+                .count();
+            let hidden = number.saturating_sub(u64::try_from(listed).unwrap_or(u64::MAX));
+            if hidden > 0 {
+                counts.push(BaselineCount { place, count: kind.name(), hidden });
+            }
+        }
+    }
+    counts
+}
+
+/// The items of these kinds in a place that belong to the account: a quota counts no others.
+pub(super) fn own_items<'a>(
+    inventory: &'a Inventory,
+    place: &'a Place,
+    kinds: &'a [&'static str],
+) -> impl Iterator<Item = &'a Item> {
+    inventory.items().filter(move |item| {
+        let owner = item.attribute(super::attribute::OWNER);
+        item.place == *place
+            && kinds.contains(&item.kind.as_str())
+            && owner.is_none_or(|owner| owner == inventory.account.as_str())
+    })
+}
