@@ -1,12 +1,9 @@
-//! A whole cleaning of an AWS account, on an emulator that somebody filled.
-//!
-//! Runs if `ALLOTMENT_TEST_AWS_URL` names the server; `ALLOTMENT_TEST_AWS_KEY` (`id:secret`), `ALLOTMENT_TEST_AWS_REGIONS` and
-//! `ALLOTMENT_TEST_AWS_SHOOTS` (with commas) say what it was filled with. `ALLOTMENT_TEST_AWS_WITHOUT` names kinds that the
-//! emulator does not have: moto, with signatures enforced, refuses those of boto3 to EFS, too.
+//! Whole cleanings of AWS accounts, on the test cloud in `clouds/`: moto behind a layer that refuses, pages, delays and checks signatures
+//! and rights as AWS does. It is filled, and looked at afterwards, through boto3 alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 use allotment_clouds::{
-    Answer, Caller, Cloud, Page, PageToken, Patience, Refusal,
+    Cloud, Patience, Refusal,
     aws::{Aws, AwsConfig},
     credentials::{AwsCredentials, SecretData},
     delete_all,
@@ -14,14 +11,17 @@ use allotment_clouds::{
     take_inventory, take_witness,
 };
 use allotment_core::cleanup::{
-    Cell, Cloud as CloudName, Count, CountName, Inventory, Item, Keep, KindName, Place, PlaceState, Plan,
-    Question, ShootHistory, TechnicalId, Verdict, plan, verdict,
+    Cell, Inventory, Keep, KindName, Place, Plan, Question, ShootHistory, TechnicalId, Verdict, plan, verdict,
 };
-use futures::{FutureExt, future::BoxFuture};
 use jiff::{SignedDuration, Timestamp};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use serde_json::{Value, json};
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    env,
+    collections::BTreeSet,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitCode, Stdio},
     sync::Arc,
     time::Duration,
 };
@@ -29,81 +29,149 @@ use std::{
 /// More passes than any order of deletions needs.
 const MOST_PASSES: usize = 8;
 
-fn variable(name: &str) -> Option<String> {
-    env::var(format!("ALLOTMENT_TEST_AWS_{name}")).ok().filter(|value| !value.is_empty())
-}
+/// The Shoot whose leftovers a fill makes.
+const SHOOT: &str = "shoot--p--c";
 
-fn list(name: &str, default: &str) -> Vec<String> {
-    variable(name).unwrap_or_else(|| default.to_owned()).split(',').map(str::to_owned).collect()
-}
+/// Each case has an account of its own.
+type Case = (&'static str, fn(&Account) -> futures::future::BoxFuture<'_, ()>);
 
-fn client(url: String, secret: Option<&str>, history: ShootHistory) -> (Aws, Http) {
-    let key = variable("KEY").unwrap_or_else(|| "AKIAIOSFODNN7EXAMPLE:x".to_owned());
-    let (id, own) = key.split_once(':').unwrap();
-    let data: SecretData = [("accessKeyID", id), ("secretAccessKey", secret.unwrap_or(own))]
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
-        .collect();
-    let http = Http::new(None).unwrap();
-    let aws = Aws::new(AwsConfig {
-        credentials: AwsCredentials::read(&data).unwrap(),
-        history,
-        http: http.clone(),
-        limiter: Arc::new(RateLimiter::new(Rates { reads: 200.0, writes: 200.0 })),
-        name: "test".to_owned(),
-        endpoint: Some(url),
-        now: Arc::new(Timestamp::now),
+const CASES: [Case; 4] = [
+    ("a_filled_account_is_cleaned_and_proven_empty", |account| Box::pin(filled(account))),
+    ("an_item_that_no_list_shows_keeps_an_account_from_being_empty", |account| Box::pin(hidden(account))),
+    ("without_a_history_roles_are_unknown", |account| Box::pin(without_history(account))),
+    ("a_wrong_secret_is_refused_and_never_repeated", |account| Box::pin(wrong_secret(account))),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let server = if arguments.list { Err("only listing".to_owned()) } else { Server::start() };
+    let server = Arc::new(server);
+    let trials = CASES.into_iter().enumerate().map(|(number, (name, run))| {
+        let server = server.clone();
+        Trial::ignorable_test(name, move || match server.as_ref() {
+            Ok(server) => {
+                let runtime =
+                    tokio::runtime::Runtime::new().map_err(|error| Failed::from(error.to_string()))?;
+                runtime.block_on(run(&server.account(number)));
+                Ok(Completion::Completed)
+            }
+            Err(why) => Ok(Completion::ignored_with(why.clone())),
+        })
     });
-    (aws, http)
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// An emulator has 38 regions; the test needs those that were filled.
-struct InRegions(Aws, BTreeSet<String>);
+fn clouds() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clouds")
+}
 
-impl Cloud for InRegions {
-    fn cloud(&self) -> CloudName {
-        self.0.cloud()
+/// The test cloud. It ends with its standard input, so it cannot outlive this process.
+struct Server {
+    process: Child,
+    ready: Value,
+}
+
+impl Server {
+    /// Starts it; the first time it installs its packages.
+    fn start() -> Result<Self, String> {
+        let accounts = CASES.len().to_string();
+        let mut process = Command::new(clouds().join("up"))
+            .args(["aws", "--watch-stdin", "--page", "5", "--slow-seconds", "2", "--accounts", &accounts])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("clouds/up does not start: {error}"))?;
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut line)
+            .map_err(|error| error.to_string())?;
+        let ready = serde_json::from_str(&line).map_err(|_| {
+            "clouds/up aws did not start, for the reason above; it needs Python 3.11 with venv".to_owned()
+        })?;
+        Ok(Self { process, ready })
     }
 
-    fn whoami(&self) -> Answer<'_, Caller> {
-        self.0.whoami()
-    }
-
-    fn places(&self) -> Answer<'_, BTreeMap<Place, PlaceState>> {
-        async {
-            let places = self.0.places().await?;
-            Ok(places.into_iter().filter(|(place, _)| self.1.contains(place.as_str())).collect())
-        }
-        .boxed()
-    }
-
-    fn kinds(&self) -> Vec<KindName> {
-        self.0.kinds()
-    }
-
-    fn list<'a>(
-        &'a self,
-        place: &'a Place,
-        kind: &'a KindName,
-        page: Option<&'a PageToken>,
-    ) -> Answer<'a, Page> {
-        if list("WITHOUT", "").iter().any(|without| without == kind.as_str()) {
-            return async { Ok(Page::Absent { because: "the emulator does not have it".to_owned() }) }
-                .boxed();
-        }
-        self.0.list(place, kind, page)
-    }
-
-    fn delete<'a>(&'a self, item: &'a Item) -> Answer<'a, ()> {
-        self.0.delete(item)
-    }
-
-    fn counts<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, BTreeMap<CountName, Count>> {
-        self.0.counts(place)
+    fn account(&self, number: usize) -> Account {
+        let endpoint = self.ready["endpoint"].as_str().unwrap().to_owned();
+        Account { endpoint, facts: self.ready["accounts"][number].clone() }
     }
 }
 
-/// Kinds that the credentials cannot list, if the emulator enforces Gardener's policy.
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+/// An account of the test cloud, with the rights that Gardener documents.
+struct Account {
+    endpoint: String,
+    facts: Value,
+}
+
+impl Account {
+    fn text<'a>(&'a self, pointer: &str) -> &'a str {
+        self.facts.pointer(pointer).and_then(Value::as_str).unwrap()
+    }
+
+    /// Runs a script of the test cloud, with all rights.
+    fn script(&self, name: &str, arguments: &[&str]) -> Value {
+        let output = Command::new(clouds().join("run"))
+            .args(["aws", name])
+            .args(arguments)
+            .env("AWS_ENDPOINT_URL", &self.endpoint)
+            .env("AWS_ACCESS_KEY_ID", self.text("/admin/accessKeyId"))
+            .env("AWS_SECRET_ACCESS_KEY", self.text("/admin/secretAccessKey"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Changes how the test cloud treats this account.
+    fn control(&self, what: &str, body: &Value) {
+        let host = self.endpoint.trim_start_matches("http://");
+        let (account, body) = (self.text("/account"), body.to_string());
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(
+            stream,
+            "POST /_control/accounts/{account}/{what} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let code = answer.split(' ').nth(1).unwrap_or_default();
+        assert!(code.starts_with('2'), "{answer}");
+    }
+
+    fn client(&self, secret: Option<&str>, history: ShootHistory) -> (Aws, Http) {
+        let secret = secret.unwrap_or_else(|| self.text("/secretAccessKey"));
+        let data: SecretData = [("accessKeyID", self.text("/accessKeyId")), ("secretAccessKey", secret)]
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
+            .collect();
+        let http = Http::new(None).unwrap();
+        let aws = Aws::new(AwsConfig {
+            credentials: AwsCredentials::read(&data).unwrap(),
+            history,
+            http: http.clone(),
+            limiter: Arc::new(RateLimiter::new(Rates { reads: 200.0, writes: 200.0 })),
+            name: "test".to_owned(),
+            endpoint: Some(self.endpoint.clone()),
+            now: Arc::new(Timestamp::now),
+        });
+        (aws, http)
+    }
+}
+
+fn history() -> ShootHistory {
+    ShootHistory::Complete([TechnicalId::new(SHOOT)].into_iter().collect())
+}
+
+/// Kinds that credentials with Gardener's policy can neither list nor make.
 fn assumed() -> BTreeSet<KindName> {
     BTreeSet::from([KindName::of("FileSystem"), KindName::of("MountTarget")])
 }
@@ -116,37 +184,22 @@ async fn listed(cloud: &dyn Cloud) -> Inventory {
     take_inventory(cloud, &Timestamp::now).await.unwrap()
 }
 
-#[tokio::test]
-async fn a_filled_account_is_cleaned_and_proven_empty() {
-    let Some(url) = variable("URL") else { return };
-    let shoots = list("SHOOTS", "shoot--p--a").into_iter().map(TechnicalId::new).collect();
-    let regions: BTreeSet<String> =
-        list("REGIONS", "eu-central-1,us-east-1,ap-south-1").into_iter().collect();
-    let (aws, http) = client(url, None, ShootHistory::Complete(shoots));
-    let cloud = InRegions(aws, regions);
-    let mut inventory = listed(&cloud).await;
-    println!("{} items, {} calls", inventory.items().count(), http.calls());
-    for pass in 0..MOST_PASSES {
+/// Deletes until nothing is left that can be deleted, and judges.
+async fn clean(cloud: &dyn Cloud) -> Verdict {
+    let mut inventory = listed(cloud).await;
+    for _ in 0..MOST_PASSES {
         let plan = planned(&inventory);
-        println!(
-            "pass {pass}: {} left, {} unknown, {} calls",
-            plan.remaining().len(),
-            plan.unknown.len(),
-            http.calls()
-        );
         assert!(plan.unknown.is_empty(), "{:?}", plan.unknown);
         if plan.is_empty() {
             break;
         }
         let patience = Patience { most: Duration::from_secs(10), every: Duration::from_millis(300) };
-        for refused in delete_all(&cloud, &plan, patience).await {
-            println!("  {}: {}", refused.key, refused.refusal);
-        }
-        inventory = listed(&cloud).await;
+        delete_all(cloud, &plan, patience).await;
+        inventory = listed(cloud).await;
     }
-    let second = listed(&cloud).await;
-    let witness = take_witness(&cloud, &second, &Timestamp::now).await;
-    let answer = verdict(&Question {
+    let second = listed(cloud).await;
+    let witness = take_witness(cloud, &second, &Timestamp::now).await;
+    verdict(&Question {
         first: &inventory,
         second: &second,
         witness: &witness,
@@ -154,30 +207,41 @@ async fn a_filled_account_is_cleaned_and_proven_empty() {
         baseline: None,
         settle: SignedDuration::ZERO,
         assume_absent: &assumed(),
-    });
-    let Verdict::Empty(proof) = &answer else { panic!("{answer:?}") };
-    println!("{} calls, proof {}", http.calls(), proof.digest());
-    assert!(!serde_json::to_string(proof).unwrap().contains("AKIA"));
+    })
 }
 
-#[tokio::test]
-async fn without_a_history_roles_are_unknown() {
-    let Some(url) = variable("URL") else { return };
-    let (aws, _) = client(url, None, ShootHistory::Incomplete);
-    let cloud = InRegions(aws, BTreeSet::from(["eu-central-1".to_owned()]));
-    let inventory = listed(&cloud).await;
+async fn filled(account: &Account) {
+    account.script("fill", &["--protect"]);
+    assert_eq!(account.script("left", &[])["empty"], false);
+    let (aws, _) = account.client(None, history());
+    let answer = clean(&aws).await;
+    let Verdict::Empty(proof) = &answer else { panic!("{answer:?}") };
+    assert!(!serde_json::to_string(proof).unwrap().contains("AKIA"));
+    let left = account.script("left", &[]);
+    assert_eq!(left["empty"], true, "{left}");
+}
+
+async fn hidden(account: &Account) {
+    let made = account.script("fill", &["--region", "eu-central-1"]);
+    let volume = made["eu-central-1"]["volume"][0].as_str().unwrap();
+    account.control("hide", &json!({ "ids": [volume] }));
+    let (aws, _) = account.client(None, history());
+    let answer = clean(&aws).await;
+    assert!(!matches!(answer, Verdict::Empty(_)), "{answer:?}");
+    assert_eq!(account.script("left", &[])["empty"], false);
+}
+
+async fn without_history(account: &Account) {
+    let (aws, _) = account.client(None, ShootHistory::Incomplete);
+    let inventory = listed(&aws).await;
     let role = inventory.cell(&Place::GLOBAL, &KindName::of("Role"));
     assert!(matches!(role, Cell::Unknown { missing: None, .. }), "{role:?}");
 }
 
-#[tokio::test]
-async fn a_wrong_secret_is_refused_and_never_repeated() {
-    let Some(url) = variable("URL") else { return };
+async fn wrong_secret(account: &Account) {
     let secret = "wrongwrongwrongwrongwrongwrongwrongwrong";
-    let (aws, _) = client(url, Some(secret), ShootHistory::Incomplete);
-    // An emulator that does not check signatures lets it pass.
-    if let Err(refusal) = aws.whoami().await {
-        assert!(!format!("{refusal:?}{refusal}").contains(secret));
-        assert!(!matches!(refusal, Refusal::Gone | Refusal::Transient { .. }), "{refusal:?}");
-    }
+    let (aws, _) = account.client(Some(secret), ShootHistory::Incomplete);
+    let refusal = aws.whoami().await.unwrap_err();
+    assert!(!format!("{refusal:?}{refusal}").contains(secret));
+    assert!(!matches!(refusal, Refusal::Gone | Refusal::Transient { .. }), "{refusal:?}");
 }

@@ -19,10 +19,13 @@ pub(crate) fn drawn(options: &Options) -> Vec<(u64, Action)> {
         return Vec::new();
     }
     let kind = dice.below(100);
+    let is_second = (40..65).contains(&kind);
     let times = if dice.happens(300) { 2 } else { 1 };
     let mut actions = Vec::new();
     for _ in 0..times {
-        let at = dice.between(EARLIEST, options.calm.saturating_sub(1000).max(EARLIEST));
+        // Most requests come early, and two installations only show where both are asked for something.
+        let last = if is_second { options.calm / 2 } else { options.calm.saturating_sub(1000) };
+        let at = dice.between(EARLIEST, last.max(EARLIEST));
         let deed = match kind {
             0..35 => {
                 let are_down = dice.happens(300);
