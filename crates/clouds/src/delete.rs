@@ -47,19 +47,22 @@ async fn delete_wave(cloud: &dyn Cloud, wave: &Wave) -> (Vec<Item>, Vec<RefusedI
     for planned in &wave.items {
         places.entry(&planned.item.place).or_default().push(planned);
     }
-    let work = places.into_values().map(|planned| async move {
-        let (mut accepted, mut refused) = (Vec::new(), Vec::new());
-        for Planned { item, .. } in planned {
-            match cloud.delete(item).await {
-                Ok(()) | Err(Refusal::Gone) => accepted.push(item.clone()),
-                Err(refusal) => refused.push(RefusedItem { key: item.key(), refusal }),
-            }
-        }
-        (accepted, refused)
-    });
+    // Collected first: a stream over a closure that borrows is not known to be `Send`.
+    let work: Vec<_> = places.into_values().map(|planned| delete_in_place(cloud, planned)).collect();
     let done = stream::iter(work).buffer_unordered(PLACES_AT_ONCE).collect::<Vec<_>>().await;
     let (accepted, refused): (Vec<_>, Vec<_>) = done.into_iter().unzip();
     (accepted.concat(), refused.concat())
+}
+
+async fn delete_in_place(cloud: &dyn Cloud, planned: Vec<&Planned>) -> (Vec<Item>, Vec<RefusedItem>) {
+    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    for Planned { item, .. } in planned {
+        match cloud.delete(item).await {
+            Ok(()) | Err(Refusal::Gone) => accepted.push(item.clone()),
+            Err(refusal) => refused.push(RefusedItem { key: item.key(), refusal }),
+        }
+    }
+    (accepted, refused)
 }
 
 /// Polls kinds whose deletion takes time. A listing that fails ends the wait for its kind: the next full one tells.

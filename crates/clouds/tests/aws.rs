@@ -13,6 +13,7 @@ use allotment_clouds::{
 use allotment_core::cleanup::{
     Cell, Inventory, Keep, KindName, Place, Plan, Question, ShootHistory, TechnicalId, Verdict, plan, verdict,
 };
+use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
@@ -33,7 +34,7 @@ const MOST_PASSES: usize = 8;
 const SHOOT: &str = "shoot--p--c";
 
 /// Each case has an account of its own.
-type Case = (&'static str, fn(&Account) -> futures::future::BoxFuture<'_, ()>);
+type Case = (&'static str, fn(&Account) -> BoxFuture<'_, ()>);
 
 const CASES: [Case; 4] = [
     ("a_filled_account_is_cleaned_and_proven_empty", |account| Box::pin(filled(account))),
