@@ -11,7 +11,7 @@ const RECORDED: [(Planted, u64, &str); 9] = [
     (Planted::OwnedByStatus, 64, "was given to namespace hostile"),
     (Planted::AnyReferenceForAll, 23, "refers to dns-of-t1, which belongs to another"),
     (Planted::MapsOfForgedOwner, 1, "was deleted, and Shoot c-104639b refers to it"),
-    (Planted::AnyRoleNamespace, 7, "has a Role in namespace kube-system"),
+    (Planted::AnyRoleNamespace, 16, "has a Role in namespace kube-system"),
     (Planted::ProtectionIgnored, 7, "was deleted, and Cluster k1 is protected"),
     (Planted::LockUndone, 16, "is locked, and has something in Shoot"),
     (
