@@ -197,11 +197,14 @@ async fn assert_stuck(cloud: &TestCloud) {
     }
     let foreign = of_other.iter().find_map(|key| key.strip_prefix("Port ")?.split(' ').next());
     if let Some(port) = foreign {
-        let names_it = |refused: &RefusedItem| {
-            refused.key.kind.as_str() == "Network"
-                && refused.refusal.blocked_by().is_some_and(|by| by.contains(port))
-        };
-        assert!(refused.iter().any(names_it), "no refusal names {port}: {refused:?}");
+        let names_it =
+            |refused: &RefusedItem| refused.refusal.blocked_by().is_some_and(|by| by.contains(port));
+        let kinds: BTreeSet<_> = refused
+            .iter()
+            .filter(|refused| names_it(refused))
+            .map(|refused| refused.key.kind.as_str())
+            .collect();
+        assert_eq!(kinds, BTreeSet::from(["Network", "Subnet"]), "{port} is in the way: {refused:?}");
     }
     let answer = judged(&client, &inventory).await;
     assert!(matches!(answer, Verdict::Left(_)), "{answer:?}");

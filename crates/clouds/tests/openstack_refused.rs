@@ -255,3 +255,20 @@ async fn a_service_that_is_not_there_is_counted_as_absent() {
     let elsewhere = client(&url).counts(&Place::of("R2")).await;
     assert!(elsewhere.values().all(|count| matches!(count, Count::Absent { .. })));
 }
+
+#[tokio::test]
+async fn the_ports_in_the_way_of_a_subnet_are_named() {
+    let (url, _) = server(Arc::new(|request: &str| {
+        if request.starts_with("DELETE") {
+            let error =
+                json!({ "type": "SubnetInUse", "message": "One or more ports have an IP allocation" });
+            return (409, json!({ "NeutronError": error }));
+        }
+        assert!(request.contains("POST") || request.contains("fixed_ips=subnet_id%3Ds-1"), "{request}");
+        (200, json!({ "ports": [{ "id": "port-of-another-project" }] }))
+    }))
+    .await;
+    let subnet = Item::new(KindName::of("Subnet"), PLACE, ItemId::new("s-1"));
+    let refusal = client(&url).delete(&subnet).await.unwrap_err();
+    assert_eq!(refusal.to_string(), "blocked (SubnetInUse): ports port-of-another-project");
+}

@@ -8,13 +8,16 @@ use super::{
     services::NETWORK,
 };
 use crate::Refusal;
-use allotment_core::cleanup::{Cloud as CloudName, Item, attribute::STATE, kinds::table};
+use allotment_core::cleanup::{Cloud as CloudName, Item, attribute::STATE, clean_message, kinds::table};
 use http::Method;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 
 /// The format in which glance takes changes.
 const IMAGE_PATCH: &str = "application/openstack-images-v2.1-json-patch";
+
+/// So many ports in the way are named.
+const MOST_PORTS: usize = 5;
 
 /// A call that changes something.
 struct Deed {
@@ -42,12 +45,30 @@ impl OpenStack {
             Err(refusal) => refusal,
         };
         if !self.has_made_way(row, item, &refused).await? {
-            return Err(named(refused, item));
+            return Err(self.with_ports(named(refused, item), item).await);
         }
         match self.act(row, item, deletion(row, item)?).await {
             Ok(()) | Err(Refusal::Gone) => Ok(()),
-            Err(refusal) => Err(named(refusal, item)),
+            Err(refusal) => Err(self.with_ports(named(refusal, item), item).await),
         }
+    }
+
+    /// Neutron names the ports that are in the way of a network, and says only that there are some for other kinds. They may
+    /// be another project's, which no listing of ours shows.
+    async fn with_ports(&self, refusal: Refusal, item: &Item) -> Refusal {
+        let Refusal::Blocked { code, by } = refusal else { return refusal };
+        let id = encode(item.id.as_str());
+        let filter = match item.kind.as_str() {
+            "Subnet" => format!("fixed_ips=subnet_id%3D{id}"),
+            "SecurityGroup" => format!("security_groups={id}"),
+            "Router" => format!("device_id={id}"),
+            _ => return Refusal::Blocked { code, by },
+        };
+        let path = format!("/ports?fields=id&limit={MOST_PORTS}&{filter}");
+        // Without an answer the refusal is as good as it came.
+        let found = self.call_present(&NETWORK, &item.place, &Call::get(path, "get_port")).await;
+        let ids = found.ok().and_then(|body| ids(&body)).filter(|ids| !ids.is_empty());
+        Refusal::Blocked { code, by: ids.map_or(by, |ids| format!("ports {}", ids.join(", "))) }
     }
 
     /// Removes what is in the way of a deletion, if that is ours to remove. Returns whether the deletion is worth another
@@ -99,6 +120,12 @@ impl OpenStack {
         let call = Call { method, path, body, content_type, permission, item: item.id.as_str() };
         self.call_present(row.service, &item.place, &call).await.map(|_| ())
     }
+}
+
+fn ids(body: &Value) -> Option<Vec<String>> {
+    let ports = body.get("ports")?.as_array()?;
+    let id = |port: &Value| port.get("id").and_then(Value::as_str).map(clean_message);
+    Some(ports.iter().take(MOST_PORTS).filter_map(id).collect())
 }
 
 /// The call that removes what is in the way.
