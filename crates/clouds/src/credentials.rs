@@ -121,6 +121,17 @@ pub enum OpenStackLogin {
     },
 }
 
+impl OpenStackLogin {
+    /// The password, or the secret of the application credential.
+    pub fn secret(&self) -> &SecretString {
+        match self {
+            Self::Password { password: secret, .. }
+            | Self::ApplicationCredentialId { secret, .. }
+            | Self::ApplicationCredentialName { secret, .. } => secret,
+        }
+    }
+}
+
 impl OpenStackCredentials {
     /// Reads them from a Secret.
     pub fn read(data: &SecretData) -> Result<Self, CredentialsError> {

@@ -10,12 +10,14 @@
 //! | [`aws`] | AWS |
 //! | [`credentials`] | credentials from the data of a Secret, in both spellings |
 //! | [`http`] | one HTTP client: deadlines, bounded bodies, retries, rate limits |
+//! | [`openstack`] | OpenStack |
 
 pub mod aws;
 pub mod credentials;
 mod delete;
 pub mod http;
 mod inventory;
+pub mod openstack;
 
 pub use allotment_core::cleanup::Refusal;
 pub use delete::{Patience, delete_all};
