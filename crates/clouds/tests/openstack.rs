@@ -1,7 +1,7 @@
 //! A whole cleaning of projects of a real OpenStack.
 //!
-//! Runs if `CLOUDS_OPENSTACK` names the file with the line that `clouds/up openstack` printed. `CLOUDS_RUN` names the program
-//! that fills projects; it is `clouds/run` of this repository if not set.
+//! No part of `make test`; `make test-openstack` starts the OpenStack. `CLOUDS_OPENSTACK` names the file with the line that
+//! `clouds/up openstack` printed. `CLOUDS_RUN` names the program that fills projects; it is `clouds/run` of this repository if not set.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -47,15 +47,14 @@ struct TestCloud {
 }
 
 impl TestCloud {
-    fn find() -> Option<Self> {
-        let Some(file) = env::var_os("CLOUDS_OPENSTACK").filter(|file| !file.is_empty()) else {
-            println!("skipped: CLOUDS_OPENSTACK does not name a running OpenStack");
-            return None;
-        };
+    fn find() -> Self {
+        let file = env::var_os("CLOUDS_OPENSTACK").filter(|file| !file.is_empty());
+        let file =
+            file.expect("CLOUDS_OPENSTACK does not name a running OpenStack: run `make test-openstack`");
         let ready = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
         let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../clouds/run");
         let run = env::var_os("CLOUDS_RUN").map(PathBuf::from).or(Some(own)).filter(|run| run.exists());
-        Some(Self { ready, run })
+        Self { ready, run }
     }
 
     fn project(&self, name: &str) -> &Value {
@@ -231,7 +230,7 @@ async fn assert_empty(cloud: &TestCloud) {
 
 #[tokio::test]
 async fn projects_are_cleaned_and_proven_empty_or_stuck_with_the_blocker_named() {
-    let Some(cloud) = TestCloud::find() else { return };
+    let cloud = TestCloud::find();
     assert_identity(&cloud).await;
     assert_stuck(&cloud).await;
     assert_empty(&cloud).await;

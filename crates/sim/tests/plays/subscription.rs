@@ -46,7 +46,7 @@ fn planted_faults_are_found() {
         (Planted::AnyLedgerLeads, 4, "the epoch was raised, but"),
         (Planted::AnyControlPlane, 18, "served for the control plane"),
         (Planted::ReturnUnseen, 107, "is never decided"),
-        (Planted::BoundNeverCompared, 311, "the ledger none"),
+        (Planted::BoundNeverCompared, 255, "the ledger none"),
         (Planted::EpochRaisedFirst, 4, "the epoch was raised, but"),
     ] {
         finds(Play::Subscription, fault, seed, says);
