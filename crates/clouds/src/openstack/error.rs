@@ -50,13 +50,17 @@ impl OpenStackError {
         if let Some(error) = body.get("error") {
             return Self { code: text(error, "title"), message: text(error, "message") };
         }
+        // glance, and whatever fails before a service's own code.
+        if body.get("title").is_some() {
+            return Self { code: text(&body, "title"), message: text(&body, "message") };
+        }
         // nova, cinder and manila: one field, whose name is the code.
         let field =
             body.as_object().filter(|fields| fields.len() == 1).and_then(|fields| fields.iter().next());
         if let Some((code, error)) = field.filter(|(_, error)| error.is_object()) {
             return Self { code: code.clone(), message: text(error, "message") };
         }
-        // glance: text, or a page. Only words are looked for in it.
+        // A proxy: text, or a page.
         let message =
             if body.is_null() { String::from_utf8_lossy(&response.body).into_owned() } else { String::new() };
         Self { code: String::new(), message: message.chars().take(1000).collect() }
@@ -182,6 +186,12 @@ mod tests {
                 "blocked (HTTP400)",
             ),
             (403, "<html>Image x is protected and cannot be deleted.</html>".to_owned(), "locked (HTTP403)"),
+            (
+                403,
+                json!({ "message": "Image x is protected and cannot be deleted.<br />", "title": "Forbidden" })
+                    .to_string(),
+                "locked (Forbidden)",
+            ),
             (503, "<html>down</html>".to_owned(), "transient failure: HTTP503"),
             (
                 401,
