@@ -61,7 +61,7 @@ impl Wire {
     }
 
     /// The same, to another server.
-    pub(crate) fn to_server(self, server: ApiServer) -> Self {
+    pub(crate) fn with_server(self, server: ApiServer) -> Self {
         Self { server, ..self }
     }
 

@@ -125,7 +125,7 @@ impl Crew for Elsewhere {
         };
         let wire = Wire::new(world, Side::ControlPlane, Role::Subscription, replica);
         let wire = match control_plane {
-            Some(server) => wire.to_server(server),
+            Some(server) => wire.with_server(server),
             None => wire,
         };
         let operator = run::start(world, wire, identity, &ledger, ELSEWHERE);
