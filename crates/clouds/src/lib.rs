@@ -41,7 +41,7 @@ pub struct Caller {
     pub principal: String,
 }
 
-/// Where a listing goes on. Opaque: only the client that made it reads it.
+/// The position at which a listing continues. Opaque: only the client that made it reads it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PageToken(pub String);
 
@@ -67,7 +67,7 @@ pub trait Cloud: Send + Sync {
     /// The table that it follows.
     fn cloud(&self) -> CloudName;
 
-    /// Whose credentials these are.
+    /// The owner of the credentials.
     fn whoami(&self) -> Answer<'_, Caller>;
 
     /// The places of the account, without [`Place::GLOBAL`].

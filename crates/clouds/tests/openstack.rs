@@ -149,7 +149,7 @@ async fn clean(cloud: &OpenStack) -> (Inventory, Plan, Vec<RefusedItem>) {
     (inventory, plan, refused)
 }
 
-/// What a project has of its own: `(kind, id)`.
+/// The items that a project owns: `(kind, id)`.
 fn own(inventory: &Inventory) -> BTreeSet<String> {
     let is_own = |item: &&Item| {
         let owner = item.attribute(attribute::OWNER);

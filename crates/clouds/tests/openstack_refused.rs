@@ -21,7 +21,7 @@ const PLACE: Place = Place::of("R1");
 
 type Requests = Arc<Mutex<Vec<String>>>;
 
-/// What the server answers to a request, and with which status.
+/// The server's answer to a request, and its status.
 type Script = Arc<dyn Fn(&str) -> (u16, Value) + Send + Sync>;
 
 /// Keystone and all services on one port. Each login gives the next token; everything else is answered by the script.

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What a login gives.
+/// The result of a login.
 pub(super) struct Session {
     pub(super) token: SecretString,
     pub(super) project: String,
@@ -28,7 +28,7 @@ struct Endpoint {
     url: String,
 }
 
-/// Where a service is reached in a region.
+/// The endpoint of a service in a region.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// At this URL, without a slash at its end.
@@ -96,7 +96,7 @@ impl Session {
         self.endpoints.iter().filter(is_ours).map(|endpoint| Place::new(endpoint.region.clone())).collect()
     }
 
-    /// Where a service is in a region.
+    /// The endpoint of a service in a region.
     pub(super) fn reach(&self, service: &Service, place: &Place) -> Reach {
         let here = || self.endpoints.iter().filter(|endpoint| endpoint.region == place.as_str());
         // The types of a service are in the order of preference: a catalog can have an old version beside the new one.

@@ -15,7 +15,7 @@ pub struct Observed {
     pub facts: AccountFacts,
     /// The ledger's record; none if cleaning has not begun.
     pub record: Option<Record>,
-    /// What was done last.
+    /// The result of the last action.
     pub evidence: Evidence,
     /// All accounts.
     pub fleet: Fleet,

@@ -60,7 +60,7 @@ pub(in crate::aws) struct Pages {
     pub(in crate::aws) size: Option<(&'static str, &'static str)>,
 }
 
-/// Where an attribute comes from.
+/// The source of an attribute.
 pub(in crate::aws) enum Source {
     /// The first text at a path.
     Text(&'static str),

@@ -46,7 +46,7 @@ pub(in crate::openstack) enum Pages {
     Offset,
 }
 
-/// Where an attribute comes from.
+/// The source of an attribute.
 pub(in crate::openstack) enum Source {
     /// The text, number or truth at a pointer.
     At(&'static str),
