@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 pub fn normal(text: &str) -> String {
     static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         [
+            // kubectl's own log: whether its watch or its wait ends first is a race inside kubectl.
+            (r"(?m)^[EWI]\d{4} [\d:.]+ +\d+ reflector\.go:.*\n?", ""),
             (r"(?s)-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", "<certificate>"),
             (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uid>"),
             (r"\beyJ[\w-]+\.[\w-]+\.[\w-]+", "<token>"),
