@@ -64,6 +64,8 @@ pub mod annotation {
     pub const ADOPT_SHOOT: &str = "allotment.dev/adopt-shoot";
     /// On a pool entry: why its account takes no new clusters. Removing it lifts the quarantine.
     pub const QUARANTINE: &str = "allotment.dev/quarantine";
+    /// On a dirty pool entry: why the cleaning of its account does not go on. Removing it asks for another attempt.
+    pub const CLEANUP_STUCK: &str = "allotment.dev/cleanup-stuck";
     /// On a Cluster: reconcile now.
     pub const RECONCILE: &str = "allotment.dev/reconcile";
     /// On a Cluster: leave it alone.

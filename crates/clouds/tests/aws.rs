@@ -13,19 +13,12 @@ use allotment_clouds::{
 use allotment_core::cleanup::{
     Cell, Inventory, Keep, KindName, Place, Plan, Question, ShootHistory, TechnicalId, Verdict, plan, verdict,
 };
+use allotment_testing::{AwsAccount, AwsCloud};
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeSet,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    path::{Path, PathBuf},
-    process::{Child, Command, ExitCode, Stdio},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, process::ExitCode, sync::Arc, time::Duration};
 
 /// More passes than any order of deletions needs.
 const MOST_PASSES: usize = 8;
@@ -45,112 +38,34 @@ const CASES: [Case; 4] = [
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let server = if arguments.list { Err("only listing".to_owned()) } else { Server::start() };
-    let server = Arc::new(server);
-    let trials = CASES.into_iter().enumerate().map(|(number, (name, run))| {
-        let server = server.clone();
-        Trial::ignorable_test(name, move || match server.as_ref() {
-            Ok(server) => {
-                let runtime =
-                    tokio::runtime::Runtime::new().map_err(|error| Failed::from(error.to_string()))?;
-                runtime.block_on(run(&server.account(number)));
-                Ok(Completion::Completed)
-            }
-            Err(why) => Ok(Completion::ignored_with(why.clone())),
+    let trials = CASES.into_iter().map(|(name, run)| {
+        Trial::ignorable_test(name, move || {
+            let account = match AwsCloud::shared() {
+                Ok(cloud) => Account(cloud.account().unwrap()),
+                Err(why) => return Ok(Completion::ignored_with(why.0)),
+            };
+            let runtime = tokio::runtime::Runtime::new().map_err(|error| Failed::from(error.to_string()))?;
+            runtime.block_on(run(&account));
+            Ok(Completion::Completed)
         })
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
-}
-
-fn clouds() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clouds")
-}
-
-/// The test cloud. It ends with its standard input, so it cannot outlive this process.
-struct Server {
-    process: Child,
-    ready: Value,
-}
-
-impl Server {
-    /// Starts it; the first time it installs its packages.
-    fn start() -> Result<Self, String> {
-        let accounts = CASES.len().to_string();
-        let mut process = Command::new(clouds().join("up"))
-            .args(["aws", "--watch-stdin", "--page", "5", "--slow-seconds", "2", "--accounts", &accounts])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("clouds/up does not start: {error}"))?;
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap())
-            .read_line(&mut line)
-            .map_err(|error| error.to_string())?;
-        let ready = serde_json::from_str(&line).map_err(|_| {
-            "clouds/up aws did not start, for the reason above; it needs Python 3.11 with venv".to_owned()
-        })?;
-        Ok(Self { process, ready })
-    }
-
-    fn account(&self, number: usize) -> Account {
-        let endpoint = self.ready["endpoint"].as_str().unwrap().to_owned();
-        Account { endpoint, facts: self.ready["accounts"][number].clone() }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.process.stdin.take());
-        let _ = self.process.wait();
-    }
+    let ended = libtest_mimic::run(&arguments, trials.collect());
+    AwsCloud::stop_shared();
+    ended.exit_code()
 }
 
 /// An account of the test cloud, with the rights that Gardener documents.
-struct Account {
-    endpoint: String,
-    facts: Value,
-}
+struct Account(AwsAccount);
 
 impl Account {
-    fn text<'a>(&'a self, pointer: &str) -> &'a str {
-        self.facts.pointer(pointer).and_then(Value::as_str).unwrap()
-    }
-
     /// Runs a script of the test cloud, with all rights.
     fn script(&self, name: &str, arguments: &[&str]) -> Value {
-        let output = Command::new(clouds().join("run"))
-            .args(["aws", name])
-            .args(arguments)
-            .env("AWS_ENDPOINT_URL", &self.endpoint)
-            .env("AWS_ACCESS_KEY_ID", self.text("/admin/accessKeyId"))
-            .env("AWS_SECRET_ACCESS_KEY", self.text("/admin/secretAccessKey"))
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    /// Changes how the test cloud treats this account.
-    fn control(&self, what: &str, body: &Value) {
-        let host = self.endpoint.trim_start_matches("http://");
-        let (account, body) = (self.text("/account"), body.to_string());
-        let mut stream = TcpStream::connect(host).unwrap();
-        write!(
-            stream,
-            "POST /_control/accounts/{account}/{what} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let code = answer.split(' ').nth(1).unwrap_or_default();
-        assert!(code.starts_with('2'), "{answer}");
+        self.0.script(name, arguments).unwrap()
     }
 
     fn client(&self, secret: Option<&str>, history: ShootHistory) -> (Aws, Http) {
-        let secret = secret.unwrap_or_else(|| self.text("/secretAccessKey"));
-        let data: SecretData = [("accessKeyID", self.text("/accessKeyId")), ("secretAccessKey", secret)]
+        let secret = secret.unwrap_or_else(|| self.0.secret_access_key());
+        let data: SecretData = [("accessKeyID", self.0.access_key_id()), ("secretAccessKey", secret)]
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
             .collect();
@@ -161,7 +76,7 @@ impl Account {
             http: http.clone(),
             limiter: Arc::new(RateLimiter::new(Rates { reads: 200.0, writes: 200.0 })),
             name: "test".to_owned(),
-            endpoint: Some(self.endpoint.clone()),
+            endpoint: Some(self.0.endpoint.clone()),
             now: Arc::new(Timestamp::now),
         });
         (aws, http)
@@ -225,7 +140,7 @@ async fn filled(account: &Account) {
 async fn hidden(account: &Account) {
     let made = account.script("fill", &["--region", "eu-central-1"]);
     let volume = made["eu-central-1"]["volume"][0].as_str().unwrap();
-    account.control("hide", &json!({ "ids": [volume] }));
+    account.0.control("hide", &json!({ "ids": [volume] })).unwrap();
     let (aws, _) = account.client(None, history());
     let answer = clean(&aws).await;
     assert!(!matches!(answer, Verdict::Empty(_)), "{answer:?}");

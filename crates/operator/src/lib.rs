@@ -3,8 +3,10 @@
 //!
 //! | room | what is there |
 //! |---|---|
+//! | [`cleanup`] | dirty accounts: emptied, proven empty, returned to the pool |
 //! | [`cluster`] | Clusters and their Shoots |
 //! | [`config`] | the configuration file |
+//! | `entries` | pool entries on their server |
 //! | [`kubeconfig`] | KubeconfigRequests: small, short-lived access |
 //! | [`ledger`] | who occupies which account, and everything that ever happened |
 //! | `locks` | AccessLocks, kept by every operator that grants access |
@@ -21,8 +23,10 @@
 //! | [`tenancy`] | which tenants a namespace has |
 //! | [`survey`] | everything read once, for people who ask about the pool |
 
+pub mod cleanup;
 pub mod cluster;
 pub mod config;
+mod entries;
 pub mod kubeconfig;
 pub mod ledger;
 mod locks;

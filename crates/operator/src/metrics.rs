@@ -32,6 +32,7 @@ struct Inner {
     admin_kubeconfigs: Family<Outcome, Counter>,
     clusters: Family<ClusterLabel, Gauge>,
     kubeconfigs: Family<PhaseLabel, Gauge>,
+    cleanup: CleanupMetrics,
     /// Gauges that are read off when somebody asks.
     pub(crate) pool: PoolGauges,
 }
@@ -54,6 +55,16 @@ pub(crate) struct PoolGauges {
     pub(crate) to_look_at: Gauge,
     pub(crate) assignments_lost: Gauge,
     pub(crate) ledger_write_errors: Counter,
+}
+
+/// Returned accounts.
+#[derive(Clone, Debug, Default)]
+struct CleanupMetrics {
+    accounts: Family<StageLabel, Gauge>,
+    stuck: Family<CodeLabel, Gauge>,
+    halted: Gauge,
+    cleaned: Counter,
+    items: Family<Outcome, Counter>,
 }
 
 /// How many objects have how many of something: a histogram of what there is now, made anew each time.
@@ -103,6 +114,8 @@ labels!(PoolLabel { hyperscaler_type: String, eu_access: String, shared: String 
 labels!(StateLabel { state: &'static str, provider: String });
 labels!(QueueLabel { pool: String });
 labels!(PhaseLabel { phase: &'static str });
+labels!(StageLabel { stage: &'static str });
+labels!(CodeLabel { code: String });
 
 impl Metrics {
     /// Nothing is counted yet.
@@ -120,6 +133,7 @@ impl Metrics {
             admin_kubeconfigs: Family::default(),
             clusters: Family::default(),
             kubeconfigs: Family::default(),
+            cleanup: CleanupMetrics::default(),
             pool: PoolGauges::default(),
         };
         inner.register();
@@ -183,6 +197,39 @@ impl Metrics {
         }
     }
 
+    /// The cleanings of accounts: the stage of each, and the code of those that are stuck.
+    pub(crate) fn cleanings_are(&self, cleanings: impl Iterator<Item = (&'static str, Option<String>)>) {
+        let CleanupMetrics { accounts, stuck, .. } = &self.0.cleanup;
+        accounts.clear();
+        stuck.clear();
+        for (stage, code) in cleanings {
+            accounts.get_or_create(&StageLabel { stage }).inc();
+            if let Some(code) = code {
+                stuck.get_or_create(&CodeLabel { code }).inc();
+            }
+        }
+    }
+
+    /// Whether the cleaning of all accounts has stopped.
+    pub(crate) fn cleanup_halted(&self, halted: bool) {
+        self.0.cleanup.halted.set(i64::from(halted));
+    }
+
+    /// An account was proven empty and returned to the pool.
+    pub(crate) fn cleaned_account(&self) {
+        self.0.cleanup.cleaned.inc();
+    }
+
+    /// One pass of deletions.
+    pub(crate) fn deleted_items(&self, tried: usize, refused: usize) {
+        let count = |outcome, count: usize| {
+            let counter = self.0.cleanup.items.get_or_create_owned(&Outcome { outcome });
+            counter.inc_by(u64::try_from(count).unwrap_or(u64::MAX));
+        };
+        count("accepted", tried.saturating_sub(refused));
+        count("refused", refused);
+    }
+
     /// A process leads, or no longer does.
     pub(crate) fn leads(&self, controller: &'static str, leads: bool) {
         self.0.leader.get_or_create(&Controller { controller }).set(i64::from(leads));
@@ -237,6 +284,32 @@ impl Inner {
         );
         all.register("allotment_clusters", "Clusters by phase", self.clusters.clone());
         all.register("allotment_kubeconfigs", "KubeconfigRequests by phase", self.kubeconfigs.clone());
+        let CleanupMetrics { accounts, stuck, halted, cleaned, items } = &self.cleanup;
+        all.register(
+            "allotment_cleanup_accounts",
+            "Dirty accounts, by the stage of their cleaning",
+            accounts.clone(),
+        );
+        all.register(
+            "allotment_cleanup_stuck",
+            "Dirty accounts whose cleaning needs a person, by code; the annotation on the pool entry has the remedy",
+            stuck.clone(),
+        );
+        all.register(
+            "allotment_cleanup_halted",
+            "1 while no account is cleaned because of a common cause",
+            halted.clone(),
+        );
+        all.register(
+            "allotment_cleanup_accounts_cleaned",
+            "Accounts that were proven empty",
+            cleaned.clone(),
+        );
+        all.register(
+            "allotment_cleanup_items",
+            "Deletions in dirty accounts, by answer of the cloud",
+            items.clone(),
+        );
         let PoolGauges {
             per_tenant,
             per_account,

@@ -19,6 +19,7 @@
 //! once, when the first test wants it, and stopped after the last. Where it cannot be had for want of Go, its tests are
 //! skipped and say so.
 
+mod clouds;
 mod kubectl;
 mod postgres;
 mod search;
@@ -28,6 +29,7 @@ pub use allotment_garden::{
     gardenlet::{Failure, Script, ShootKey},
     landscape::{Landscape, Plot, client},
 };
+pub use clouds::{AwsAccount, AwsCloud, NoCloud};
 pub use kubectl::{Kubectl, NoKubectl, Said};
 pub use postgres::{NoPostgres, Postgres, PostgresPair, PostgresSetup, Replication};
 pub use search::{Search, every_object, in_objects};
@@ -114,7 +116,7 @@ impl Shared {
 async fn run_case(case: &Case, landscape: Landscape) -> Result<Completion, Failed> {
     match (case.run)(landscape).await {
         Ok(()) => Ok(Completion::Completed),
-        Err(error) if error.is::<NoKubectl>() || error.is::<NoPostgres>() => {
+        Err(error) if error.is::<NoKubectl>() || error.is::<NoPostgres>() || error.is::<NoCloud>() => {
             Ok(Completion::ignored_with(error))
         }
         Err(error) => Err(Failed::from(error.to_string())),
@@ -143,6 +145,7 @@ pub fn run(cases: Vec<Case>) -> ExitCode {
         trials.push(Trial::ignorable_test(format!("real::{}", case.name), move || shared.on_real(&case)));
     }
     let conclusion = libtest_mimic::run(&arguments(), trials);
+    AwsCloud::stop_shared();
     if let Some(Shared { runtime, embedded, real }) = Arc::into_inner(shared) {
         if let Some(Ok(real)) = real.into_inner() {
             runtime.block_on(real.stop());

@@ -93,7 +93,10 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Step {
 
 /// Whether a gate made the account stuck, not an item.
 fn is_of_gate(stuck: &Stuck) -> bool {
-    matches!(stuck.code.as_str(), "NotSupported" | "AccountIdUnknown" | "AccountIdDiffers")
+    matches!(
+        stuck.code.as_str(),
+        "NotSupported" | "AccountIdUnknown" | "AccountIdDiffers" | "CredentialsUnusable"
+    )
 }
 
 fn by_evidence(observed: &Observed, now: Timestamp) -> Step {

@@ -32,6 +32,8 @@ pub struct Identity {
     pub recorded: Option<CloudAccountId>,
     /// Reported by the cloud in this process; none if it was not asked yet.
     pub reported: Option<Result<CloudAccountId, Refusal>>,
+    /// The credentials cannot be used at all, because.
+    pub unusable: Option<String>,
 }
 
 /// The answer.
@@ -87,6 +89,10 @@ fn by_identity(identity: &Identity, cloud: Cloud) -> Gate {
             "run `allotment cleanup baseline` for it once it is known which account its credentials lead to";
         return Gate::Stuck(Stuck::account("AccountIdUnknown", "account id unknown", remedy));
     };
+    if let Some(because) = &identity.unusable {
+        let remedy = "correct the credentials of its pool entry";
+        return Gate::Stuck(Stuck::account("CredentialsUnusable", because.clone(), remedy));
+    }
     match &identity.reported {
         None => Gate::Identify,
         Some(Err(refusal)) if refusal.is_temporary() => Gate::Retry(refusal.clone()),

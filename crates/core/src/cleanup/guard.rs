@@ -57,7 +57,8 @@ pub fn halted(fleet: &Fleet, limits: &GuardLimits, now: Timestamp) -> Option<Str
     {
         let kind = kind.unwrap_or("the account");
         return Some(format!(
-            "{} accounts are stuck at {kind} with {code}: look for a common cause, then retry one of them",
+            "{} accounts are stuck at {kind} with {code}: look for a common cause; once it is gone, remove the annotation \
+             allotment.dev/cleanup-stuck from their pool entries",
             accounts.len()
         ));
     }

@@ -43,6 +43,22 @@ pub enum Stage {
     Stuck,
 }
 
+impl Stage {
+    /// The word for it in metrics and tables.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Dirty => "dirty",
+            Self::Checking => "checking",
+            Self::Listing => "listing",
+            Self::Deleting => "deleting",
+            Self::Settling => "settling",
+            Self::Verifying => "verifying",
+            Self::Free => "free",
+            Self::Stuck => "stuck",
+        }
+    }
+}
+
 /// What the ledger remembers of the cleaning of an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -4,11 +4,13 @@
 //! schema cannot say is checked here. Rules are read by [`allotment_core::rules`].
 
 mod check;
+mod cleanup;
 mod sections;
 #[cfg(test)]
 mod tests;
 
 pub use allotment_core::access::address::Byoc;
+pub use cleanup::Cleanup;
 pub use sections::{
     Config, Controller, Controllers, Gardener, Hap, LedgerAddress, MetricsAccess, Plan, Server,
 };
@@ -109,6 +111,7 @@ impl Config {
             metrics,
             quotas: _,
             openmcp: _,
+            cleanup,
         } = self;
         let label =
             |tenancy: &Option<Tenancy>| tenancy.as_ref().and_then(|it| it.watched_label().map(str::to_owned));
@@ -125,6 +128,7 @@ impl Config {
             ("server", *server != other.server),
             ("tenancy.namespaceLabel", label(tenancy) != label(&other.tenancy)),
             ("metrics", *metrics != other.metrics),
+            ("cleanup", cleanup.needs_restart(&other.cleanup)),
         ];
         parts.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
@@ -270,6 +274,13 @@ fn beyond_the_schema(root: &Node, source: &Source<'_>, rules: Option<&RuleSet>) 
             }
         }
         _ => (),
+    }
+    if let Some(node) = find(&["cleanup"]).0
+        && let Ok(cleanup) = serde_json::from_value::<Cleanup>(check::to_json(node))
+    {
+        for (cloud, message) in cleanup.faults() {
+            fault(find(&["cleanup", "assumeAbsent", &cloud]).1, message);
+        }
     }
     let multi = ["hap", "multiHyperscalerAccount"];
     if let Some(node) = find(&multi).0

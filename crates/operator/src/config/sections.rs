@@ -1,5 +1,6 @@
 //! What can stand in the configuration file. The doc comments are what `allotment config schema` says.
 
+use super::Cleanup;
 use allotment_api::kyma::BindingKind;
 use allotment_core::{
     access::{Access, address::Byoc},
@@ -42,6 +43,8 @@ pub struct Config {
     pub quotas: Quotas,
     /// The openMCP provider.
     pub openmcp: Openmcp,
+    /// Returned accounts.
+    pub cleanup: Cleanup,
 }
 
 /// Who reads metrics.
@@ -166,11 +169,13 @@ pub enum Controller {
     Cluster,
     /// Kubeconfigs.
     Kubeconfig,
+    /// Returned accounts.
+    Cleanup,
 }
 
 impl Controller {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Subscription, Self::Cluster, Self::Kubeconfig];
+    pub const ALL: [Self; 4] = [Self::Subscription, Self::Cluster, Self::Kubeconfig, Self::Cleanup];
 
     /// The word for it.
     pub const fn as_str(self) -> &'static str {
@@ -178,6 +183,7 @@ impl Controller {
             Self::Subscription => "subscription",
             Self::Cluster => "cluster",
             Self::Kubeconfig => "kubeconfig",
+            Self::Cleanup => "cleanup",
         }
     }
 }

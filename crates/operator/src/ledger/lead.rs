@@ -16,7 +16,8 @@ pub(super) async fn identity(transaction: &mut Transaction) -> Result<LedgerId, 
     let row = rows.first().ok_or_else(|| transaction.broken("it has no identity"))?;
     let uuid = row.text(0)?.to_owned();
     let epoch = epoch(transaction).await?;
-    let is_empty = transaction.query(ANYTHING, &[]).await?.is_empty();
+    // A rebuild clears the ledger before it fills it again, and writes the fence last.
+    let is_empty = transaction.query(ANYTHING, &[]).await?.is_empty() && !awaits_leader(transaction).await?;
     Ok(LedgerId { uuid, epoch, is_empty })
 }
 

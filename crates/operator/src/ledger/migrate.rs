@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0003_turns.sql"),
     include_str!("migrations/0004_terms.sql"),
     include_str!("migrations/0005_months.sql"),
+    include_str!("migrations/0006_cleanings.sql"),
 ];
 
 const DOING: &str = "open the ledger";

@@ -118,7 +118,7 @@ pub struct LedgerId {
     pub uuid: String,
     /// The epoch of now; 0 where nobody has led yet.
     pub epoch: Epoch,
-    /// Whether it knows no account and no request (of this garden and project).
+    /// Whether it knows no account and no request (of this garden and project), and is not being rebuilt.
     pub is_empty: bool,
 }
 
@@ -198,9 +198,11 @@ macro_rules! in_transaction {
 }
 
 // Below the macro, which they use.
+mod cleanings;
 mod months;
 mod read;
 
+pub use cleanings::{Cleaning, CloudAccount, PastShoot, StoredProof};
 pub use months::{Counted, MonthCount};
 
 /// Leading. How a ledger is opened is in `open`.

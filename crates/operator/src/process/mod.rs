@@ -4,7 +4,7 @@ pub mod clients;
 mod operators;
 mod reload;
 
-pub use operators::{Operators, cluster_settings, subscription_settings};
+pub use operators::{Operators, cleanup_settings, cluster_settings, garden_clouds, subscription_settings};
 
 use crate::{
     config::{self, AddressError, Config, Controller, Loaded, Settled},
@@ -64,7 +64,7 @@ pub enum StartError {
     },
     /// No operator is asked for.
     #[error(
-        "there is nothing to run: `controllers` names none of `subscription`, `cluster` and `kubeconfig`"
+        "there is nothing to run: `controllers` names none of `subscription`, `cluster`, `kubeconfig` and `cleanup`"
     )]
     NothingToRun,
     /// The operator that hands out accounts runs by nothing else.

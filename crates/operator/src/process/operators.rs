@@ -3,7 +3,7 @@
 
 use super::{Connections, StartError, WORKERS, own_namespace};
 use crate::{
-    cluster,
+    cleanup, cluster,
     config::{Config, Controller, Settled},
     kubeconfig,
     ledger::{Ledger, Place},
@@ -12,7 +12,9 @@ use crate::{
     subscription,
     target::{self, Connect, Targets},
 };
+use allotment_clouds::Patience;
 use allotment_core::pool::Retention;
+use kube::Client;
 use std::{future::Future, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::sleep};
 
@@ -28,6 +30,8 @@ pub struct Operators {
     pub cluster: Option<cluster::Operator>,
     /// KubeconfigRequests.
     pub kubeconfig: Option<kubeconfig::Operator>,
+    /// Returned accounts.
+    pub cleanup: Option<cleanup::Operator>,
     targets: Targets,
 }
 
@@ -50,22 +54,20 @@ impl Operators {
             connect: Connect::over_https_within(metrics, guard.clone()),
             metrics: metrics.clone(),
         });
-        let mut operators = Self { subscription: None, cluster: None, kubeconfig: None, targets };
+        let mut operators =
+            Self { subscription: None, cluster: None, kubeconfig: None, cleanup: None, targets };
+        // Both operators that need a ledger share its connections.
+        let mut opened: Option<Ledger> = None;
         for controller in controllers {
             match controller {
                 Controller::Subscription => {
                     let policy = settled.policy().ok_or(StartError::NoRules)?;
-                    let retention =
-                        config.ledger.history_days.map_or_else(Retention::default, Retention::days);
-                    let place =
-                        Place { garden: garden.name.clone(), project: config.gardener.namespace.clone() };
+                    let ledger = ledger(&mut opened, config, &garden.name).await?;
                     operators.subscription = Some(
                         subscription::Operator::new(subscription::Parts {
                             control_plane: control_plane.clone(),
                             garden: garden.client.clone(),
-                            ledger: Ledger::open(&config.ledger.read()?, place)
-                                .await?
-                                .with_retention(retention),
+                            ledger,
                             settings: subscription_settings(config, identity.to_owned()),
                             policy,
                             clock: clock.clone(),
@@ -96,6 +98,19 @@ impl Operators {
                         metrics: metrics.clone(),
                     }));
                 }
+                Controller::Cleanup => {
+                    operators.cleanup = Some(cleanup::Operator::new(cleanup::Parts {
+                        control_plane: control_plane.clone(),
+                        garden: garden.client.clone(),
+                        ledger: ledger(&mut opened, config, &garden.name).await?,
+                        clouds: Arc::new(garden_clouds(config, garden.client.clone())),
+                        settings: cleanup_settings(config, identity.to_owned()),
+                        policy: config.cleanup.policy(),
+                        patience: Patience::default(),
+                        clock: clock.clone(),
+                        metrics: metrics.clone(),
+                    }));
+                }
             }
         }
         operators.set_fairness(config);
@@ -105,7 +120,7 @@ impl Operators {
     /// Tells every operator which caps count where, and which namespaces are the platform's.
     pub(super) fn set_fairness(&self, config: &Config) {
         let fairness = config.fairness();
-        let Self { subscription, cluster, kubeconfig, targets: _ } = self;
+        let Self { subscription, cluster, kubeconfig, cleanup: _, targets: _ } = self;
         subscription.iter().for_each(|operator| operator.set_fairness(fairness.clone()));
         cluster.iter().for_each(|operator| operator.set_fairness(fairness.clone()));
         kubeconfig.iter().for_each(|operator| operator.set_fairness(fairness.clone()));
@@ -147,12 +162,25 @@ impl Operators {
                 operator.run_until(told()).await;
             }
         };
+        let cleanup = async {
+            if let Some(operator) = &self.cleanup {
+                operator.run_until(told()).await;
+            }
+        };
         let tell = async {
             stop.await;
             stopping.send_replace(true);
         };
         tokio::select! {
-            _ = async { tokio::join!(Box::pin(subscription), Box::pin(cluster), Box::pin(kubeconfig), tell) } => (),
+            _ = async {
+                tokio::join!(
+                    Box::pin(subscription),
+                    Box::pin(cluster),
+                    Box::pin(kubeconfig),
+                    Box::pin(cleanup),
+                    tell,
+                )
+            } => (),
             () = self.tidy() => (),
         }
     }
@@ -162,7 +190,8 @@ impl Operators {
         let subscription = self.subscription.as_ref().map(|_| subscription::LEASE_NAME);
         let cluster = self.cluster.as_ref().map(|_| cluster::LEASE_NAME);
         let kubeconfig = self.kubeconfig.as_ref().map(|_| kubeconfig::LEASE_NAME);
-        subscription.or(cluster).or(kubeconfig)
+        let cleanup = self.cleanup.as_ref().map(|_| cleanup::LEASE_NAME);
+        subscription.or(cluster).or(kubeconfig).or(cleanup)
     }
 
     async fn tidy(&self) {
@@ -170,6 +199,39 @@ impl Operators {
             sleep(TIDY).await;
             self.targets.tidy();
         }
+    }
+}
+
+/// The ledger of a configuration, opened once.
+async fn ledger(opened: &mut Option<Ledger>, config: &Config, garden: &str) -> Result<Ledger, StartError> {
+    if let Some(ledger) = opened {
+        return Ok(ledger.clone());
+    }
+    let retention = config.ledger.history_days.map_or_else(Retention::default, Retention::days);
+    let place = Place { garden: garden.to_owned(), project: config.gardener.namespace.clone() };
+    let ledger = Ledger::open(&config.ledger.read()?, place).await?.with_retention(retention);
+    Ok(opened.insert(ledger).clone())
+}
+
+/// The clouds behind the Secrets of a garden, as a configuration wants them reached.
+pub fn garden_clouds(config: &Config, garden: Client) -> cleanup::GardenClouds {
+    let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let cleanup = &config.cleanup;
+    cleanup::GardenClouds::new(garden, cleanup.rates())
+        .with_aws_endpoint(named(&cleanup.aws_endpoint))
+        .with_openstack_auth_url(named(&cleanup.openstack_auth_url))
+}
+
+/// The settings of a cleanup operator.
+pub fn cleanup_settings(config: &Config, identity: String) -> cleanup::Settings {
+    cleanup::Settings {
+        garden_namespace: config.gardener.namespace.clone(),
+        project: config.gardener.project().to_owned(),
+        lease_namespace: own_namespace(),
+        identity,
+        binding_kind: config.hap.binding_kind,
+        labels: config.hap.labels.clone(),
+        workers: usize::try_from(config.cleanup.accounts_at_once).unwrap_or(1),
     }
 }
 

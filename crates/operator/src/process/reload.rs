@@ -119,7 +119,12 @@ impl Reload {
         if let Some(operator) = &self.operators.cluster {
             operator.set_rules(settled.rules.clone());
         }
-        let Config { hap, clusters, access, tenancy, byoc, .. } = &settled.config;
+        let Config { hap, clusters, access, tenancy, byoc, cleanup, .. } = &settled.config;
+        if let Some(operator) = self.operators.cleanup.as_ref().filter(|_| *cleanup != self.config.cleanup) {
+            taken.push("how returned accounts are cleaned".to_owned());
+            operator.set_policy(cleanup.policy());
+            self.config.cleanup.clone_from(cleanup);
+        }
         let has_other_tenants = *tenancy != self.config.tenancy;
         let is_other_access = *access != self.config.access
             || clusters.namespace != self.config.clusters.namespace

@@ -171,7 +171,7 @@ impl fmt::Display for Check {
 
 impl Health {
     async fn checks(&self) -> Vec<Check> {
-        let Operators { subscription, cluster, kubeconfig, .. } = &self.operators;
+        let Operators { subscription, cluster, kubeconfig, cleanup, .. } = &self.operators;
         let mut checks = Vec::new();
         if let Some(operator) = subscription {
             checks.push(Check::new("subscription", standing(operator.is_complete(), operator.is_leading())));
@@ -182,6 +182,13 @@ impl Health {
         }
         if let Some(operator) = kubeconfig {
             checks.push(Check::new("kubeconfig", standing(operator.is_complete(), operator.is_leading())));
+        }
+        if let Some(operator) = cleanup {
+            checks.push(Check::new("cleanup", standing(operator.is_complete(), operator.is_leading())));
+            if let Some(because) = operator.report().halted {
+                checks
+                    .push(Check::new("cleaning", (Mark::Worry, format!("no account is cleaned: {because}"))));
+            }
         }
         let rejected = self.rejected.borrow().clone();
         checks.push(Check::new(

@@ -5,9 +5,7 @@ use crate::{
     ledger::{Account, Learned},
     runtime::{events::Tone, queue::Outcome},
 };
-use allotment_api::kyma::BindingKind;
 use allotment_core::pool::{AccountName, Holding, Row, Step, Tenant, View, account_step};
-use k8s_openapi::api::core::v1::ObjectReference;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{MutexGuard, PoisonError},
@@ -219,7 +217,7 @@ impl Inner {
             (Step::BecameDirty(tenant), _) => learn(Learned::BecameDirty(tenant), BY_LABEL).await?,
             (Step::Free, _) => {
                 if self.is_empty_now(account).await? {
-                    learn(Learned::Freed, "somebody cleaned it and removed the labels").await?;
+                    learn(Learned::Freed, &self.why_free(account, row).await?).await?;
                     self.index().untake(account);
                     self.wake_pool(&pool);
                 }
@@ -246,6 +244,16 @@ impl Inner {
             }
         }
         Ok(true)
+    }
+
+    /// The reason why the labels of a dirty account are gone: a proof that is younger than the dirt, or a person.
+    async fn why_free(&self, account: &AccountName, row: Option<&Account>) -> Result<String, Trouble> {
+        let proof = self.ledger.proof(account).await?;
+        let proof = proof.filter(|proof| row.is_some_and(|row| proof.proven_at >= row.since));
+        Ok(match proof {
+            Some(proof) => format!("it is proven empty (proof {})", proof.digest),
+            None => "somebody cleaned it and removed the labels".to_owned(),
+        })
     }
 
     /// Writes the tenant's name on a claimed account, unless it turns out to be occupied. Returns whether another look is worth it.
@@ -287,19 +295,7 @@ impl Inner {
     /// Says what was decided about an account, in the log and in an Event beside its entry.
     async fn tell(&self, account: &AccountName, entry: &PoolEntry, tone: Tone, reason: &str, because: &str) {
         tracing::info!(%account, because, "{reason}");
-        let (api_version, kind) = match self.settings.binding_kind {
-            BindingKind::CredentialsBinding => ("security.gardener.cloud/v1alpha1", "CredentialsBinding"),
-            BindingKind::SecretBinding => ("core.gardener.cloud/v1beta1", "SecretBinding"),
-            BindingKind::Secret => ("v1", "Secret"),
-        };
-        let about = ObjectReference {
-            api_version: Some(api_version.to_owned()),
-            kind: Some(kind.to_owned()),
-            name: Some(account.to_string()),
-            namespace: Some(self.settings.garden_namespace.clone()),
-            uid: Some(entry.uid.clone()),
-            ..ObjectReference::default()
-        };
+        let about = self.entries.reference(account, &entry.uid);
         self.garden_recorder.say_about(about, tone, reason, because).await;
     }
 

@@ -3,6 +3,7 @@
 //! A Shoot is a few words here: its name, its binding, whose request it is for, and whether its cloud refuses the
 //! credentials. The index says what to look at when something changes; it is never the last word (see `act`).
 
+use super::Task;
 use crate::{
     ledger::Observed,
     planted::{Bed, Planted},
@@ -336,6 +337,28 @@ impl Index {
         let credential = &self.entries.get(account)?.credential;
         let (namespace, name) = credential.strip_prefix("Secret/")?.split_once('/')?;
         Some((namespace.to_owned(), name.to_owned()))
+    }
+
+    /// The accounts that a Shoot is in.
+    pub fn accounts_with(&self, shoot: &String) -> Vec<AccountName> {
+        let tasks = self.shoots.get(shoot).map(|fact| self.touched_by(fact)).unwrap_or_default();
+        let accounts = tasks.into_iter().filter_map(|task| match task {
+            Task::Account(account) => Some(account),
+            _ => None,
+        });
+        accounts.collect()
+    }
+
+    /// Whether a Shoot exists.
+    pub fn has_shoot(&self, name: &String) -> bool {
+        self.shoots.get(name).is_some()
+    }
+
+    /// Whether everything but requests has been listed once.
+    pub(crate) fn is_pool_complete(&self) -> bool {
+        let secrets = self.kind != BindingKind::Secret || self.secrets.is_listed();
+        let bindings = self.credentials_bindings.is_listed() && self.secret_bindings.is_listed();
+        secrets && bindings && self.shoots.is_listed()
     }
 
     /// Whether an object carries the label of the pool.

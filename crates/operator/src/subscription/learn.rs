@@ -51,9 +51,7 @@ impl keep::Index for Index {
     type Task = Task;
 
     fn is_complete(&self) -> bool {
-        let secrets = self.kind != BindingKind::Secret || self.secrets.is_listed();
-        let bindings = self.credentials_bindings.is_listed() && self.secret_bindings.is_listed();
-        secrets && bindings && self.shoots.is_listed() && self.requests.is_listed()
+        self.is_pool_complete() && self.requests.is_listed()
     }
 
     fn kept(&mut self, what: Followed) -> &mut dyn Progress {
@@ -136,6 +134,16 @@ impl Index {
         if let Some(credential) = credential.filter(|_| !self.knows_newer(account, metadata)) {
             self.learn_entry(account.clone(), credential, metadata);
         }
+    }
+
+    /// A CredentialsBinding is gone.
+    pub fn forget_credentials_binding(&mut self, name: &str) -> Vec<Task> {
+        self.forget_binding(BindingRef::Credentials(name.to_owned()))
+    }
+
+    /// A SecretBinding is gone.
+    pub fn forget_secret_binding(&mut self, name: &str) -> Vec<Task> {
+        self.forget_binding(BindingRef::Secret(name.to_owned()))
     }
 
     /// A binding is gone.
@@ -411,7 +419,7 @@ impl Index {
     }
 
     /// What a change of this Shoot may matter to.
-    fn touched_by(&self, fact: &ShootFact) -> Vec<Task> {
+    pub(super) fn touched_by(&self, fact: &ShootFact) -> Vec<Task> {
         let mut accounts = BTreeSet::new();
         if let Some(binding) = &fact.binding {
             accounts.extend(self.account_named_by(binding));

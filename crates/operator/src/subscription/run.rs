@@ -5,13 +5,13 @@ use super::{
     fence::Fenced,
     forged::BOUND_RESYNC,
     history::HISTORY_DELAY,
-    index::BindingRef,
     positions::Positions,
     term::{Term, TermError},
     waiting::Waiting,
     write::NewestShoots,
 };
 use crate::{
+    entries::Entries,
     ledger::Ledger,
     metrics::Metrics,
     runtime::{
@@ -121,6 +121,7 @@ pub struct Operator(Arc<Inner>);
 pub(super) struct Inner {
     pub(super) control_plane: Client,
     pub(super) garden: Client,
+    pub(super) entries: Entries,
     pub(super) ledger: Ledger,
     pub(super) settings: Settings,
     policy: RwLock<Arc<Policy>>,
@@ -182,6 +183,7 @@ impl Operator {
             cache: Cache::new(index),
             leadership: Leadership::new(CONTROLLER, Some(candidate), metrics.clone()),
             control_plane,
+            entries: Entries::new(garden.clone(), &settings.garden_namespace, settings.binding_kind),
             garden,
             positions: Positions::new(&ledger),
             ledger,
@@ -367,7 +369,7 @@ impl Controller for Operator {
                 None,
                 inner.positions.credentials_bindings.clone(),
                 |index, binding| index.learn_credentials_binding(&binding),
-                |index, gone| index.forget_binding(BindingRef::Credentials(gone.name_any())),
+                |index, gone| index.forget_credentials_binding(&gone.name_any()),
             ),
             keeper.keep_up(
                 Followed::SecretBindings,
@@ -375,7 +377,7 @@ impl Controller for Operator {
                 None,
                 inner.positions.secret_bindings.clone(),
                 |index, binding| index.learn_secret_binding(&binding),
-                |index, gone| index.forget_binding(BindingRef::Secret(gone.name_any())),
+                |index, gone| index.forget_secret_binding(&gone.name_any()),
             ),
             inner.follow_secrets(&keeper),
             inner.roles.watch(|namespace| inner.enqueue_requests_in(namespace)),

@@ -53,6 +53,10 @@ impl Inner {
         let Verified { uuid, epoch, found } = self.verify_ledger_identity(None).await?;
         self.confirm_caches().await?;
         let (term, id) = self.lead(epoch).await?;
+        if found.fence == Fence::Missing {
+            // The leader before this one may have written since the ledger was read; from now on it cannot.
+            self.verify_ledger_identity(None).await?;
+        }
         self.win_fence(uuid, term, id, found.version.as_deref()).await?;
         self.compare(term).await?;
         if found.fence == Fence::Missing {

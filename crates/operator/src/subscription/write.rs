@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use allotment_api::{
-    gardener::{CredentialsBinding, SecretBinding, Shoot},
+    gardener::{CredentialsBinding, Shoot},
     kyma::{BindingKind, SubscriptionRequest, SubscriptionRequestStatus},
     names::{annotation, label},
 };
@@ -20,14 +20,11 @@ use allotment_core::{
     pool::{AccountName, Progress, Tenant},
     tenancy::{self, TENANT_ALLOWED},
 };
-use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, Resource, ResourceExt,
-    api::{ListParams, ObjectMeta, PartialObjectMeta, Patch, PatchParams, PostParams},
+    api::{ListParams, Patch, PatchParams, PostParams},
 };
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::fmt::Debug;
 
 /// The Shoots that there were at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,58 +151,17 @@ impl Inner {
         entry: &PoolEntry,
         change: Value,
     ) -> Result<(), Trouble> {
-        let version = Some(&entry.version).filter(|_| !self.ledger.has(Planted::BindingWithoutVersion));
-        let mut metadata = json!({ "resourceVersion": version, "uid": entry.uid });
-        if let (Some(all), Value::Object(change)) = (metadata.as_object_mut(), change) {
-            all.extend(change);
-        }
-        let patch = json!({ "metadata": metadata });
-        match self.settings.binding_kind {
-            BindingKind::CredentialsBinding => {
-                self.patch_metadata::<CredentialsBinding>(account, &patch).await
-            }
-            BindingKind::SecretBinding => self.patch_metadata::<SecretBinding>(account, &patch).await,
-            BindingKind::Secret => self.patch_metadata::<Secret>(account, &patch).await,
-        }
-    }
-
-    async fn patch_metadata<K>(&self, account: &AccountName, patch: &Value) -> Result<(), Trouble>
-    where
-        K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
-            + Clone
-            + Debug
-            + DeserializeOwned,
-    {
-        let api: Api<K> = self.in_the_garden();
-        let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
-        let written = api.patch_metadata(account.as_str(), &params, &patch);
-        let written = call(|| format!("label {} {account}", K::kind(&())), written).await?;
-        self.index().learn_written(account, &written.metadata);
+        let version =
+            Some(entry.version.as_str()).filter(|_| !self.ledger.has(Planted::BindingWithoutVersion));
+        let written = self.entries.write(account, &entry.uid, version, change).await?;
+        self.index().learn_written(account, &written);
         Ok(())
     }
 
     /// An entry as it is now; none if it is gone.
     pub(super) async fn read_entry(&self, account: &AccountName) -> Result<Option<PoolEntry>, Trouble> {
-        let metadata = match self.settings.binding_kind {
-            BindingKind::CredentialsBinding => self.read_metadata::<CredentialsBinding>(account).await?,
-            BindingKind::SecretBinding => self.read_metadata::<SecretBinding>(account).await?,
-            BindingKind::Secret => self.read_metadata::<Secret>(account).await?,
-        };
+        let metadata = self.entries.read(account).await?;
         Ok(metadata.map(|metadata| self.index().read_entry(account, &metadata)))
-    }
-
-    async fn read_metadata<K>(&self, account: &AccountName) -> Result<Option<ObjectMeta>, Trouble>
-    where
-        K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
-            + Clone
-            + Debug
-            + DeserializeOwned,
-    {
-        let api: Api<K> = self.in_the_garden();
-        let found = api.get_metadata_opt(account.as_str());
-        let found: Option<PartialObjectMeta<K>> =
-            call(|| format!("read {} {account}", K::kind(&())), found).await?;
-        Ok(found.map(|object| object.metadata))
     }
 
     /// The Shoots of now: a version that none of them is newer than, and how many there are, if the server says.

@@ -7,6 +7,7 @@ mod accounts;
 mod adoptions;
 mod brought;
 mod claims;
+mod cleanup;
 mod clusters;
 mod desk;
 mod fair;
@@ -65,6 +66,14 @@ fn main() -> ExitCode {
         case!(restored::an_account_whose_shoot_is_back_with_its_garden_is_not_dirty),
         case!(releases::a_request_whose_finalizer_was_removed_gives_back),
         case!(releases::refused_credentials_put_an_account_in_quarantine),
+        case!(cleanup::a_returned_account_is_emptied_and_claimed_by_another_tenant),
+        case!(cleanup::a_plan_deletes_nothing),
+        case!(cleanup::an_item_that_no_list_shows_keeps_an_account_dirty),
+        case!(cleanup::an_item_that_cannot_be_deleted_is_named),
+        case!(cleanup::an_item_that_appears_while_it_settles_keeps_an_account_dirty),
+        case!(cleanup::credentials_of_another_account_touch_nothing),
+        case!(cleanup::an_account_without_a_recorded_id_is_never_touched),
+        case!(cleanup::two_leaders_clean_an_account_once),
         case!(rendering::shoots_of_aws_are_accepted),
         case!(rendering::shoots_of_gcp_are_accepted),
         case!(rendering::shoots_of_azure_are_accepted),

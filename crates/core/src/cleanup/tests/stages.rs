@@ -13,7 +13,7 @@ fn facts() -> AccountFacts {
         assignments: 0,
         used_by: Vec::new(),
         cloud: Ok(Cloud::Aws),
-        identity: Identity { recorded: Some(account()), reported: Some(Ok(account())) },
+        identity: Identity { recorded: Some(account()), reported: Some(Ok(account())), unusable: None },
     }
 }
 
@@ -64,7 +64,7 @@ fn every_fact_against_it_keeps_an_account_untouched() {
 #[test]
 fn the_account_id_decides_before_anything_is_listed() {
     let step = |recorded: Option<CloudAccountId>, reported| {
-        let facts = AccountFacts { identity: Identity { recorded, reported }, ..facts() };
+        let facts = AccountFacts { identity: Identity { recorded, reported, unusable: None }, ..facts() };
         decide(&Observed { facts, ..observed() }, at(10))
     };
     assert_eq!(stuck_code(&step(None, None)), "AccountIdUnknown");
@@ -179,7 +179,8 @@ fn a_stuck_account_is_tried_again_with_two_passes() {
 
 #[test]
 fn an_account_that_a_gate_made_stuck_goes_on_once_the_gate_opens() {
-    let unknown = AccountFacts { identity: Identity { recorded: None, reported: None }, ..facts() };
+    let unknown =
+        AccountFacts { identity: Identity { recorded: None, reported: None, unusable: None }, ..facts() };
     let mut now = Observed { facts: unknown, ..observed() };
     let step = decide(&now, at(0));
     now.record = Some(Record::new(at(0)).enter(&step, &now.timing, at(0)));

@@ -1,0 +1,207 @@
+//! Identifying, listing, deleting, verifying.
+
+use super::{
+    OpenError, ReconcileError,
+    evidence::HeldListing,
+    reconcile::{Current, Next, wait_until},
+    run::Inner,
+};
+use crate::{ledger::Cleaning, runtime::queue::Outcome};
+use allotment_clouds::{Cloud, delete_all, take_inventory, take_witness};
+use allotment_core::{
+    cleanup::{
+        Action, Cloud as CloudName, Evidence, Gate, Inventory, Plan, Question, Verdict, gate, plan, verdict,
+    },
+    pool::AccountName,
+};
+use jiff::Timestamp;
+use std::sync::Arc;
+
+impl Inner {
+    /// Does what was decided. The stage is written down.
+    pub(super) async fn act(
+        &self,
+        account: &AccountName,
+        current: Current,
+        action: Action,
+        now: Timestamp,
+    ) -> Result<Next, ReconcileError> {
+        match action {
+            // Both were handled before the stage was written.
+            Action::Ignore(_) | Action::Forget => Ok(Next::End(Outcome::Done)),
+            Action::Wait { until, .. } => Ok(Next::End(wait_until(until, now))),
+            Action::Halt(_) => Ok(Next::End(wait_until(now + self.policy().timing.retry, now))),
+            Action::Report(_) | Action::Stick(_) => {
+                let until = current.cleaning.and_then(|cleaning| cleaning.record.next_at);
+                Ok(Next::End(wait_until(until.unwrap_or(now), now)))
+            }
+            Action::Identify => self.identify(account, &current).await.map(|()| Next::Step),
+            Action::List => self.list(account, &current).await.map(|()| Next::Step),
+            Action::Delete(plan) => self.delete(account, &current, &plan).await.map(|()| Next::Step),
+            Action::Verify => self.verify(account, &current).await.map(|()| Next::Step),
+            Action::Free(proof) => {
+                self.free(account, &current, &proof).await.map(|()| Next::End(Outcome::Done))
+            }
+        }
+    }
+
+    /// A client with the credentials of now; none if they cannot be used, which the next decision reports.
+    async fn open(
+        &self,
+        account: &AccountName,
+        current: &Current,
+    ) -> Result<Option<(CloudName, Arc<dyn Cloud>)>, ReconcileError> {
+        let Ok(cloud) = current.observed.facts.cloud else { return Ok(None) };
+        let how = self.how_to_open(account, cloud, current.recorded.as_ref()).await?;
+        match self.clouds.open(how).await {
+            Ok(client) => Ok(Some((cloud, client))),
+            Err(OpenError::Unusable(because)) => {
+                self.drop_evidence(account);
+                self.hold(account, |held| held.unusable = Some(because));
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn identify(&self, account: &AccountName, current: &Current) -> Result<(), ReconcileError> {
+        let Some((_, client)) = self.open(account, current).await? else { return Ok(()) };
+        let caller = client.whoami().await;
+        self.hold(account, |held| held.reported = Some(caller.map(|caller| caller.account)));
+        Ok(())
+    }
+
+    /// Lists everything; none if the credentials lead to another account by now, or cannot be used.
+    async fn take_inventory(
+        &self,
+        account: &AccountName,
+        current: &Current,
+    ) -> Result<Option<(Inventory, Arc<dyn Cloud>)>, ReconcileError> {
+        let Some((_, client)) = self.open(account, current).await? else { return Ok(None) };
+        let now = || self.clock.now();
+        let inventory = match take_inventory(&*client, &now).await {
+            Ok(inventory) => inventory,
+            Err(refusal) => {
+                self.drop_evidence(account);
+                self.hold(account, |held| held.reported = Some(Err(refusal)));
+                return Ok(None);
+            }
+        };
+        let recorded = current.recorded.as_ref().map(|recorded| &recorded.id);
+        if recorded != Some(&inventory.account) {
+            self.drop_evidence(account);
+            self.hold(account, |held| held.reported = Some(Ok(inventory.account)));
+            return Ok(None);
+        }
+        Ok(Some((inventory, client)))
+    }
+
+    async fn list(&self, account: &AccountName, current: &Current) -> Result<(), ReconcileError> {
+        let Some((inventory, client)) = self.take_inventory(account, current).await? else { return Ok(()) };
+        let keep = self.keep(account).await?;
+        let baseline = current.recorded.as_ref().and_then(|recorded| recorded.baseline.as_ref());
+        let plan = plan(&inventory, &keep, baseline).assuming(&self.assumed_absent(inventory.cloud));
+        if let Some(Cleaning { version, record }) = &current.cleaning {
+            let listed = record.listed(&plan);
+            self.ledger.write_cleaning(account, Some(*version), &listed, self.clock.now()).await?;
+        }
+        let at = inventory.finished_at;
+        self.reports.listed(account, &plan);
+        self.hold(account, |held| {
+            let refused = std::mem::take(&mut held.refused);
+            held.evidence = Evidence::Listed { plan: Box::new(plan.clone()), at, refused };
+            held.listing = Some(HeldListing { inventory: Arc::new(inventory), plan: Arc::new(plan), client });
+        });
+        Ok(())
+    }
+
+    /// Deletes wave after wave. Each begins with a live check: a person may have taken the dirty label off meanwhile.
+    async fn delete(
+        &self,
+        account: &AccountName,
+        current: &Current,
+        planned: &Plan,
+    ) -> Result<(), ReconcileError> {
+        let Some(HeldListing { client, plan: listed, .. }) = self.held(account).listing else {
+            return Ok(());
+        };
+        if *listed != *planned {
+            self.drop_evidence(account);
+            return Ok(());
+        }
+        let mut refused = Vec::new();
+        for wave in &planned.waves {
+            self.check_again(account, current).await?;
+            let one = Plan { waves: vec![wave.clone()], ..Plan::default() };
+            refused.extend(delete_all(&*client, &one, self.patience).await);
+        }
+        let at = self.clock.now();
+        tracing::info!(%account, items = planned.deletions().count(), refused = refused.len(), "deleted");
+        self.metrics.deleted_items(planned.deletions().count(), refused.len());
+        self.hold(account, |held| {
+            held.evidence = Evidence::Deleted { at, refused: refused.clone() };
+            held.refused = refused;
+            held.listing = None;
+        });
+        Ok(())
+    }
+
+    /// Whether everything that let the account be touched is still true. Returns the entry as it is now.
+    pub(super) async fn check_again(
+        &self,
+        account: &AccountName,
+        current: &Current,
+    ) -> Result<super::observe::LiveEntry, ReconcileError> {
+        let overtaken = |because: String| ReconcileError::Overtaken { account: account.to_string(), because };
+        let live =
+            self.read_entry(account).await?.ok_or_else(|| overtaken("its entry is gone".to_owned()))?;
+        let facts = self.facts(account, &live, current.recorded.as_ref()).await?;
+        match gate(&facts) {
+            Gate::Open(_) => Ok(live),
+            Gate::NotDirty => Err(overtaken("it is not dirty any more".to_owned())),
+            Gate::Closed(because) => Err(overtaken(because)),
+            Gate::Identify => Err(overtaken("its account id is not known".to_owned())),
+            Gate::Retry(refusal) => Err(overtaken(refusal.to_string())),
+            Gate::Stuck(stuck) => Err(overtaken(stuck.to_string())),
+        }
+    }
+
+    async fn verify(&self, account: &AccountName, current: &Current) -> Result<(), ReconcileError> {
+        let Some(HeldListing { inventory: first, .. }) = self.held(account).listing else {
+            self.drop_evidence(account);
+            return Ok(());
+        };
+        let Some((second, client)) = self.take_inventory(account, current).await? else { return Ok(()) };
+        let now = || self.clock.now();
+        let witness = take_witness(&*client, &second, &now).await;
+        let keep = self.keep(account).await?;
+        let judged = verdict(&Question {
+            first: &first,
+            second: &second,
+            witness: &witness,
+            keep: &keep,
+            baseline: current.recorded.as_ref().and_then(|recorded| recorded.baseline.as_ref()),
+            settle: self.policy().timing.settle,
+            assume_absent: &self.assumed_absent(second.cloud),
+        });
+        self.tell_verdict(account, &judged);
+        let at = self.clock.now();
+        if let Some(Cleaning { version, record }) = &current.cleaning {
+            self.ledger.write_cleaning(account, Some(*version), &record.verified(&judged), at).await?;
+        }
+        self.hold(account, |held| held.evidence = Evidence::Verified { verdict: judged, at });
+        Ok(())
+    }
+
+    fn tell_verdict(&self, account: &AccountName, judged: &Verdict) {
+        match judged {
+            Verdict::Empty(proof) => tracing::info!(%account, proof = proof.digest(), "proven empty"),
+            Verdict::Left(left) => {
+                tracing::info!(%account, left = left.len(), first = ?left.first(), "not empty")
+            }
+            Verdict::Unknown(cells) => {
+                tracing::info!(%account, unknown = cells.len(), first = ?cells.first(), "not proven empty");
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The section about returned accounts.
+
+use crate::cleanup::Policy;
+use allotment_clouds::http::Rates;
+use allotment_core::cleanup::{Cloud, GuardLimits, KindName, Mode, Timing, kinds::table};
+use jiff::SignedDuration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How returned accounts are cleaned; only with the controller `cleanup`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Cleanup {
+    /// `off`: nothing is read. `plan`: everything is listed, nothing is deleted, and no account becomes free. `delete`: everything is
+    /// deleted that may go, and a proven account becomes free.
+    pub mode: Mode,
+    /// The least time between the two listings of a proof, in seconds.
+    #[schemars(range(min = 1))]
+    pub settle_seconds: u32,
+    /// Ids of items that are never deleted, in any account.
+    pub keep: Vec<String>,
+    /// Kinds that the credentials can neither list nor create, by cloud: they count as absent, and every proof says so.
+    pub assume_absent: BTreeMap<String, Vec<String>>,
+    /// Whether accounts that were never used are listed once, to keep what is in them.
+    pub baselines: bool,
+    /// So many accounts that are stuck for the same reason stop the cleaning of all.
+    #[schemars(range(min = 1))]
+    pub same_refusal: u32,
+    /// More than this share of a pool that became dirty within an hour stops the cleaning, in percent.
+    #[schemars(range(min = 1, max = 100))]
+    pub dirty_percent: u32,
+    /// So many accounts are worked on at once.
+    #[schemars(range(min = 1, max = 64))]
+    pub accounts_at_once: u32,
+    /// Reading calls for each account and region, in a second.
+    #[schemars(range(min = 1, max = 100))]
+    pub reads_per_second: u32,
+    /// Changing calls for each account and region, in a second.
+    #[schemars(range(min = 1, max = 100))]
+    pub writes_per_second: u32,
+    /// One server for all services and regions of AWS, for test clouds; "" means AWS.
+    pub aws_endpoint: String,
+    /// Keystone, for Secrets without `authURL`.
+    pub openstack_auth_url: String,
+}
+
+impl Default for Cleanup {
+    fn default() -> Self {
+        let (limits, rates) = (GuardLimits::default(), Rates::default());
+        Self {
+            mode: Mode::default(),
+            settle_seconds: 600,
+            keep: Vec::new(),
+            assume_absent: BTreeMap::new(),
+            baselines: true,
+            same_refusal: u32::try_from(limits.same_refusal).unwrap_or(u32::MAX),
+            dirty_percent: limits.dirty_percent,
+            accounts_at_once: 8,
+            reads_per_second: rates.reads as u32,
+            writes_per_second: rates.writes as u32,
+            aws_endpoint: String::new(),
+            openstack_auth_url: String::new(),
+        }
+    }
+}
+
+impl Cleanup {
+    /// The part that a running operator takes over.
+    pub fn policy(&self) -> Policy {
+        let kinds = |kinds: &Vec<String>| kinds.iter().map(KindName::new).collect();
+        let absent = self.assume_absent.iter().map(|(cloud, absent)| (cloud.clone(), kinds(absent)));
+        Policy {
+            mode: self.mode,
+            timing: Timing {
+                settle: SignedDuration::from_secs(self.settle_seconds.into()),
+                ..Timing::default()
+            },
+            limits: GuardLimits {
+                same_refusal: usize::try_from(self.same_refusal).unwrap_or(usize::MAX),
+                dirty_percent: self.dirty_percent,
+            },
+            keep: self.keep.iter().cloned().collect(),
+            assume_absent: absent.collect(),
+            baselines: self.baselines,
+        }
+    }
+
+    /// The rates for each account and region.
+    pub fn rates(&self) -> Rates {
+        Rates { reads: self.reads_per_second.into(), writes: self.writes_per_second.into() }
+    }
+
+    /// Whether a running operator cannot take over the difference.
+    pub(super) fn needs_restart(&self, other: &Self) -> bool {
+        let fixed = |it: &Self| {
+            let rates = (it.reads_per_second, it.writes_per_second);
+            (it.accounts_at_once, rates, it.aws_endpoint.clone(), it.openstack_auth_url.clone())
+        };
+        fixed(self) != fixed(other)
+    }
+
+    /// Faults that the schema cannot express: unknown clouds and kinds, each with its key.
+    pub(super) fn faults(&self) -> Vec<(String, String)> {
+        let mut faults = Vec::new();
+        for (cloud, kinds) in &self.assume_absent {
+            let Ok(known) = cloud.parse::<Cloud>() else {
+                let clouds: Vec<&str> = Cloud::ALL.iter().map(|cloud| cloud.as_str()).collect();
+                faults.push((
+                    cloud.clone(),
+                    format!("`{cloud}` has no table of kinds: expected {}", clouds.join(" or ")),
+                ));
+                continue;
+            };
+            let unknown = kinds.iter().filter(|kind| table(known).kind(kind).is_none());
+            faults.extend(unknown.map(|kind| {
+                (
+                    cloud.clone(),
+                    format!("`{kind}` is no kind of {cloud}: see `allotment cleanup kinds {cloud}`"),
+                )
+            }));
+        }
+        faults
+    }
+}

@@ -1,0 +1,309 @@
+//! Returned accounts: emptied, proven empty, handed to the next tenant.
+
+use super::stage::{Fault, Stage, until};
+use allotment_api::names::annotation;
+use allotment_clouds::{Patience, http::Rates};
+use allotment_core::{
+    cleanup::{KindName, Mode, Stage as CleaningStage, Timing},
+    pool::{AccountName, LabelKeys},
+};
+use allotment_operator::{
+    cleanup::{GardenClouds, Operator, Parts, Policy, Settings},
+    ledger::{About, Event},
+    metrics::Metrics,
+    runtime::{clock::Clock, controller::Controller as _},
+};
+use allotment_testing::{AwsAccount, AwsCloud, Landscape, Outcome};
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{
+    Api, ResourceExt,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::task::JoinHandle;
+
+/// The Shoot whose leftovers the test cloud makes is `shoot--p--c`.
+const PROJECT: &str = "p";
+const SHOOT: &str = "c";
+
+/// A pool of one account, whose credentials lead into the test cloud.
+struct Returned {
+    stage: Stage,
+    cloud: AwsAccount,
+}
+
+/// An operator that ends with its handle.
+struct Cleaner {
+    operator: Operator,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Cleaner {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn policy(mode: Mode) -> Policy {
+    let absent = ["FileSystem", "MountTarget"].map(KindName::of);
+    Policy {
+        mode,
+        timing: Timing {
+            settle: SignedDuration::from_millis(300),
+            pause: SignedDuration::from_millis(100),
+            retry: SignedDuration::from_millis(300),
+            retry_stuck: SignedDuration::from_mins(10),
+            passes: 4,
+            ..Timing::default()
+        },
+        assume_absent: BTreeMap::from([("aws".to_owned(), absent.into_iter().collect())]),
+        ..Policy::default()
+    }
+}
+
+impl Returned {
+    async fn new(landscape: &Landscape) -> Result<Self, Fault> {
+        let cloud = AwsCloud::shared()?.account()?;
+        let stage = Stage::new(landscape).await?;
+        stage.accounts(&["a"], json!({ "hyperscalerType": "aws" })).await?;
+        let returned = Self { stage, cloud };
+        returned.use_credentials_of(&returned.cloud).await?;
+        Ok(returned)
+    }
+
+    async fn use_credentials_of(&self, cloud: &AwsAccount) -> Result<(), Fault> {
+        let plot = &self.stage.plot;
+        let secrets: Api<Secret> = Api::namespaced(plot.landscape.garden.clone(), &plot.garden_namespace);
+        let keys = json!({ "stringData": {
+            "accessKeyID": cloud.access_key_id(), "secretAccessKey": cloud.secret_access_key(),
+        } });
+        secrets.patch("a", &PatchParams::default(), &Patch::Merge(&keys)).await?;
+        Ok(())
+    }
+
+    fn start(&self, identity: &str, policy: Policy) -> Cleaner {
+        let stage = &self.stage;
+        let garden = stage.plot.landscape.garden.clone();
+        let rates = Rates { reads: 500.0, writes: 500.0 };
+        let clouds =
+            GardenClouds::new(garden.clone(), rates).with_aws_endpoint(Some(self.cloud.endpoint.clone()));
+        let operator = Operator::new(Parts {
+            control_plane: stage.plot.landscape.control_plane.clone(),
+            garden,
+            ledger: stage.ledger.clone(),
+            clouds: Arc::new(clouds),
+            settings: Settings {
+                garden_namespace: stage.plot.garden_namespace.clone(),
+                project: PROJECT.to_owned(),
+                lease_namespace: stage.plot.namespace.clone(),
+                identity: identity.to_owned(),
+                binding_kind: stage.kind,
+                labels: LabelKeys::default(),
+                workers: 4,
+            },
+            policy,
+            patience: Patience { most: Duration::from_secs(5), every: Duration::from_millis(100) },
+            clock: Clock::system(),
+            metrics: Metrics::new(),
+        });
+        let runs = operator.clone();
+        let task = tokio::spawn(async move { runs.run_as_leader().await });
+        Cleaner { operator, task }
+    }
+
+    /// Waits until the id of the account is recorded, and everything that was in it.
+    async fn taken_in(&self) -> Result<(), Fault> {
+        until("the account is taken in", async || {
+            let recorded =
+                self.stage.ledger.cloud_account(&account()).await.map_err(|error| error.to_string())?;
+            match recorded {
+                Some(recorded) if recorded.id.as_str() == self.cloud.id() && recorded.baseline.is_some() => {
+                    Ok(())
+                }
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await
+    }
+
+    /// A tenant uses the account, and its Shoot is force-deleted: everything is left.
+    async fn used_and_given_back(&self) -> Result<(), Fault> {
+        let request = self.stage.ask("first", "ga-1").await?;
+        assert_eq!(self.stage.bound("first").await?, "a");
+        self.stage.shoot(SHOOT, "a", Some(&request)).await?;
+        until("the Shoot is remembered", async || {
+            let shoots =
+                self.stage.ledger.past_shoots(&account()).await.map_err(|error| error.to_string())?;
+            if shoots.is_empty() { Err("no Shoot".to_owned()) } else { Ok(()) }
+        })
+        .await?;
+        self.cloud.script("fill", &["--region", "eu-central-1"])?;
+        self.stage.delete_shoot(SHOOT).await?;
+        self.stage.delete("first").await?;
+        self.stage.gone("first").await?;
+        Ok(())
+    }
+
+    fn is_empty(&self) -> Result<bool, Fault> {
+        Ok(self.cloud.script("left", &[])?["empty"] == true)
+    }
+
+    async fn stuck_with(&self, words: &str) -> Result<(), Fault> {
+        let api = self.stage.bindings();
+        until(&format!("the account is stuck with {words:?}"), async || {
+            let binding = api.get("a").await.map_err(|error| error.to_string())?;
+            let found = binding.annotations().get(annotation::CLEANUP_STUCK).cloned().unwrap_or_default();
+            if found.contains(words) { Ok(()) } else { Err(format!("{found:?} {:?}", binding.labels())) }
+        })
+        .await?;
+        self.stage.labelled("a", "dirty", Some("true")).await
+    }
+}
+
+fn account() -> AccountName {
+    AccountName::new("a")
+}
+
+pub async fn a_returned_account_is_emptied_and_claimed_by_another_tenant(landscape: Landscape) -> Outcome {
+    let returned = Returned::new(&landscape).await?;
+    let stage = &returned.stage;
+    let _subscriptions = stage.start();
+    let _cleaner = returned.start("cleaner", policy(Mode::Delete));
+    returned.taken_in().await?;
+    returned.used_and_given_back().await?;
+    stage.labelled("a", "tenantName", None).await?;
+    stage.labelled("a", "dirty", None).await?;
+    assert!(returned.is_empty()?, "its own SDK sees it empty");
+    let proof = stage.ledger.proof(&account()).await?.unwrap();
+    assert_eq!(
+        (proof.proof.account.as_str(), proof.digest.clone()),
+        (returned.cloud.id(), proof.proof.digest())
+    );
+    stage.ask("second", "ga-2").await?;
+    assert_eq!(stage.bound("second").await?, "a");
+    let history = stage.ledger.history(About::Account(&account()), 100).await?;
+    let cleaned = history.iter().find(|entry| entry.event == Event::Cleaned).unwrap();
+    assert!(cleaned.because.contains(&proof.digest), "{}", cleaned.because);
+    assert!(stage.ledger.past_shoots(&account()).await?.is_empty(), "a proof ends their history");
+    let text = serde_json::to_string(&proof.proof)?;
+    assert!(!text.contains(returned.cloud.secret_access_key()) && !text.contains("AKIA"));
+    Ok(())
+}
+
+pub async fn a_plan_deletes_nothing(landscape: Landscape) -> Outcome {
+    let returned = Returned::new(&landscape).await?;
+    let _subscriptions = returned.stage.start();
+    let cleaner = returned.start("cleaner", policy(Mode::Plan));
+    returned.taken_in().await?;
+    returned.used_and_given_back().await?;
+    until("a plan is reported", async || {
+        let listed = cleaner.operator.report().listed.get(&account()).copied();
+        if listed.is_some_and(|listed| listed.deletions > 20) { Ok(()) } else { Err(format!("{listed:?}")) }
+    })
+    .await?;
+    returned.stage.labelled("a", "dirty", Some("true")).await?;
+    let left = returned.cloud.script("left", &[])?;
+    assert!(left["left"]["eu-central-1"].as_array().is_some_and(|items| items.len() > 20), "{left}");
+    Ok(())
+}
+
+pub async fn an_item_that_no_list_shows_keeps_an_account_dirty(landscape: Landscape) -> Outcome {
+    let returned = Returned::new(&landscape).await?;
+    let _subscriptions = returned.stage.start();
+    let _cleaner = returned.start("cleaner", policy(Mode::Delete));
+    returned.taken_in().await?;
+    let made = returned.cloud.script("fill", &["--region", "ap-south-1"])?;
+    let volume = made["ap-south-1"]["volume"][0].as_str().unwrap().to_owned();
+    returned.cloud.control("hide", &json!({ "ids": [volume.clone()] }))?;
+    returned.used_and_given_back().await?;
+    returned.stuck_with(&volume).await?;
+    assert!(!returned.is_empty()?);
+    Ok(())
+}
+
+pub async fn an_item_that_cannot_be_deleted_is_named(landscape: Landscape) -> Outcome {
+    let returned = Returned::new(&landscape).await?;
+    let stage = &returned.stage;
+    let _subscriptions = stage.start();
+    let _cleaner = returned.start("cleaner", policy(Mode::Delete));
+    returned.taken_in().await?;
+    returned.cloud.control("rules", &json!({ "action": "ec2:DeleteSnapshot", "code": "deny" }))?;
+    returned.used_and_given_back().await?;
+    returned.stuck_with("Snapshot snap-").await?;
+    returned.stuck_with("ec2:DeleteSnapshot").await?;
+    let record = stage.ledger.cleaning(&account()).await?.unwrap().record;
+    assert_eq!(record.stage, CleaningStage::Stuck);
+    // Once it is allowed, a person asks for another attempt.
+    returned.cloud.control_delete("rules")?;
+    let patch = json!({ "metadata": { "annotations": { annotation::CLEANUP_STUCK: null } } });
+    stage.bindings().patch("a", &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    stage.labelled("a", "dirty", None).await?;
+    assert!(returned.is_empty()?);
+    Ok(())
+}
+
+pub async fn an_item_that_appears_while_it_settles_keeps_an_account_dirty(landscape: Landscape) -> Outcome {
+    let returned = Returned::new(&landscape).await?;
+    let _subscriptions = returned.stage.start();
+    let mut slow = policy(Mode::Delete);
+    slow.timing.settle = SignedDuration::from_secs(2);
+    let _cleaner = returned.start("cleaner", slow);
+    returned.taken_in().await?;
+    returned.used_and_given_back().await?;
+    until("the account settles", async || {
+        let cleaning = returned.stage.ledger.cleaning(&account()).await.map_err(|error| error.to_string())?;
+        let stage = cleaning.map(|cleaning| cleaning.record.stage);
+        if stage == Some(CleaningStage::Settling) { Ok(()) } else { Err(format!("{stage:?}")) }
+    })
+    .await?;
+    returned.cloud.control("rules", &json!({ "action": "ec2:DeleteVolume", "code": "deny" }))?;
+    let appears = json!({ "kind": "volume", "region": "eu-central-1", "afterSeconds": 0 });
+    returned.cloud.control("appear", &appears)?;
+    returned.stuck_with("Volume vol-").await?;
+    Ok(())
+}
+
+pub async fn credentials_of_another_account_touch_nothing(landscape: Landscape) -> Outcome {
+    let returned = Returned::new(&landscape).await?;
+    let other = AwsCloud::shared()?.account()?;
+    other.script("fill", &["--region", "eu-central-1"])?;
+    let _subscriptions = returned.stage.start();
+    let _cleaner = returned.start("cleaner", policy(Mode::Delete));
+    returned.taken_in().await?;
+    returned.use_credentials_of(&other).await?;
+    let before = other.script("left", &[])?;
+    returned.used_and_given_back().await?;
+    returned.stuck_with("AccountIdDiffers").await?;
+    returned.stuck_with(other.id()).await?;
+    assert_eq!(other.script("left", &[])?, before, "nothing of the other account is deleted");
+    assert!(!returned.is_empty()?);
+    Ok(())
+}
+
+pub async fn an_account_without_a_recorded_id_is_never_touched(landscape: Landscape) -> Outcome {
+    let returned = Returned::new(&landscape).await?;
+    returned.cloud.script("fill", &["--region", "eu-central-1"])?;
+    returned.stage.label("a", json!({ "tenantName": "ga-1", "dirty": "true" })).await?;
+    let _subscriptions = returned.stage.start();
+    let _cleaner = returned.start("cleaner", policy(Mode::Delete));
+    returned.stuck_with("AccountIdUnknown").await?;
+    assert!(!returned.is_empty()?);
+    Ok(())
+}
+
+pub async fn two_leaders_clean_an_account_once(landscape: Landscape) -> Outcome {
+    let returned = Returned::new(&landscape).await?;
+    let stage = &returned.stage;
+    let _subscriptions = stage.start();
+    let _cleaners =
+        [returned.start("one", policy(Mode::Delete)), returned.start("two", policy(Mode::Delete))];
+    returned.taken_in().await?;
+    returned.used_and_given_back().await?;
+    stage.labelled("a", "dirty", None).await?;
+    assert!(returned.is_empty()?);
+    stage.ask("second", "ga-2").await?;
+    assert_eq!(stage.bound("second").await?, "a");
+    Ok(())
+}

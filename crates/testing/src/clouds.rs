@@ -1,0 +1,166 @@
+//! The AWS of `clouds/`, for tests: moto behind a layer that refuses, pages, delays and checks signatures and rights as AWS does. Tests fill
+//! it, and look into it afterwards, through boto3 alone.
+
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+static SHARED: OnceLock<Result<AwsCloud, NoCloud>> = OnceLock::new();
+
+/// Why there is no test cloud.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoCloud(pub String);
+
+impl std::fmt::Display for NoCloud {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoCloud {}
+
+/// A running AWS. It ends with its standard input, so it cannot outlive this process.
+#[derive(Debug)]
+pub struct AwsCloud {
+    process: Mutex<Child>,
+    /// The endpoint of all services and regions.
+    pub endpoint: String,
+}
+
+impl AwsCloud {
+    /// The one of this process, started when it is first wanted; the first start on a machine installs its packages.
+    pub fn shared() -> Result<&'static Self, NoCloud> {
+        SHARED.get_or_init(Self::start).as_ref().map_err(Clone::clone)
+    }
+
+    /// Stops the one of this process, and waits for its end.
+    pub fn stop_shared() {
+        if let Some(Ok(cloud)) = SHARED.get() {
+            let mut process = cloud.process.lock().unwrap_or_else(PoisonError::into_inner);
+            drop(process.stdin.take());
+            let _ = process.wait();
+        }
+    }
+
+    fn start() -> Result<Self, NoCloud> {
+        let failed = |error: std::io::Error| NoCloud(format!("clouds/up does not start: {error}"));
+        let mut process = Command::new(clouds().join("up"))
+            .args(["aws", "--watch-stdin", "--page", "5", "--slow-seconds", "2"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let mut line = String::new();
+        if let Some(output) = process.stdout.take() {
+            BufReader::new(output).read_line(&mut line).map_err(failed)?;
+        }
+        let ready: Value = serde_json::from_str(&line).map_err(|_| {
+            NoCloud(
+                "clouds/up aws did not start, for the reason above; it needs Python 3.11 with venv"
+                    .to_owned(),
+            )
+        })?;
+        let endpoint = ready["endpoint"].as_str().unwrap_or_default().to_owned();
+        Ok(Self { process: Mutex::new(process), endpoint })
+    }
+
+    /// A new account with nothing in it; its credentials have the rights that Gardener documents.
+    pub fn account(&self) -> Result<AwsAccount, String> {
+        let facts = self.post("/_control/accounts", &json!({}))?;
+        Ok(AwsAccount { endpoint: self.endpoint.clone(), facts })
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
+        post(&self.endpoint, path, body)
+    }
+}
+
+/// An account of the test cloud.
+#[derive(Clone, Debug)]
+pub struct AwsAccount {
+    /// The endpoint of all services and regions.
+    pub endpoint: String,
+    facts: Value,
+}
+
+impl AwsAccount {
+    /// The account id.
+    pub fn id(&self) -> &str {
+        self.text("/account")
+    }
+
+    /// The access key of the tenant.
+    pub fn access_key_id(&self) -> &str {
+        self.text("/accessKeyId")
+    }
+
+    /// Its secret.
+    pub fn secret_access_key(&self) -> &str {
+        self.text("/secretAccessKey")
+    }
+
+    fn text(&self, pointer: &str) -> &str {
+        self.facts.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Runs a script of the test cloud, with all rights: `fill`, `left`.
+    pub fn script(&self, name: &str, arguments: &[&str]) -> Result<Value, String> {
+        let output = Command::new(clouds().join("run"))
+            .args(["aws", name])
+            .args(arguments)
+            .env("AWS_ENDPOINT_URL", &self.endpoint)
+            .env("AWS_ACCESS_KEY_ID", self.text("/admin/accessKeyId"))
+            .env("AWS_SECRET_ACCESS_KEY", self.text("/admin/secretAccessKey"))
+            .output()
+            .map_err(|error| format!("clouds/run: {error}"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+    }
+
+    /// Changes how the test cloud treats this account; see `clouds/README.md`.
+    pub fn control(&self, what: &str, body: &Value) -> Result<Value, String> {
+        post(&self.endpoint, &format!("/_control/accounts/{}/{what}", self.id()), body)
+    }
+
+    /// Takes a control back.
+    pub fn control_delete(&self, what: &str) -> Result<Value, String> {
+        send(&self.endpoint, "DELETE", &format!("/_control/accounts/{}/{what}", self.id()), &Value::Null)
+    }
+}
+
+fn clouds() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clouds")
+}
+
+fn post(endpoint: &str, path: &str, body: &Value) -> Result<Value, String> {
+    send(endpoint, "POST", path, body)
+}
+
+/// One request, on a connection of its own: tests need no HTTP client for it.
+fn send(endpoint: &str, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+    let failed = |error: std::io::Error| format!("{method} {path}: {error}");
+    let (host, body) = (endpoint.trim_start_matches("http://"), body.to_string());
+    let mut stream = TcpStream::connect(host).map_err(failed)?;
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .map_err(failed)?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).map_err(failed)?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    if !head.split(' ').nth(1).unwrap_or_default().starts_with('2') {
+        return Err(answer);
+    }
+    // Some answers have no body.
+    Ok(serde_json::from_str(body).unwrap_or(Value::Null))
+}
