@@ -10,6 +10,7 @@
 //! | [`aws`] | AWS |
 //! | [`credentials`] | credentials from the data of a Secret, in both spellings |
 //! | [`http`] | one HTTP client: deadlines, bounded bodies, retries, rate limits |
+//! | [`memory`] | AWS accounts that exist in memory, for simulations and the demo |
 //! | [`openstack`] | OpenStack |
 
 pub mod aws;
@@ -17,6 +18,7 @@ pub mod credentials;
 mod delete;
 pub mod http;
 mod inventory;
+pub mod memory;
 pub mod openstack;
 
 pub use allotment_core::cleanup::Refusal;

@@ -1,0 +1,204 @@
+//! One account: its items, and what time and deletions do to them.
+
+use super::{
+    Deletion, Nature,
+    dependencies::{GOES_WITH_HOLDER, blocked_by, blocks, holds, is_deletable, is_part_of},
+    pristine::{items_of_account, items_of_place},
+    states,
+};
+use allotment_core::cleanup::{
+    CloudAccountId, Item, ItemKey, Place, Refusal,
+    attribute::{OWNER, STATE},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+#[derive(Debug)]
+pub(super) struct Account {
+    pub(super) id: CloudAccountId,
+    pub(super) places: BTreeSet<Place>,
+    pub(super) deletions: Vec<Deletion>,
+    items: BTreeMap<ItemKey, Stored>,
+}
+
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) item: Item,
+    pub(super) nature: Nature,
+    pub(super) came_with_account: bool,
+    put_at: Instant,
+    /// The end of an accepted deletion.
+    gone_at: Option<Instant>,
+    /// The deletion ended, and lists may still show the item.
+    is_gone: bool,
+}
+
+/// An item as calls see it.
+pub(super) struct Shown {
+    pub(super) item: Item,
+    pub(super) is_hidden: bool,
+    pub(super) is_gone: bool,
+}
+
+impl Account {
+    pub(super) fn new(id: CloudAccountId) -> Self {
+        let (places, deletions, items) = (BTreeSet::new(), Vec::new(), BTreeMap::new());
+        let mut account = Self { id, places, deletions, items };
+        account.come_with(items_of_account());
+        account
+    }
+
+    pub(super) fn add_place(&mut self, place: Place) {
+        if self.places.insert(place.clone()) {
+            self.come_with(items_of_place(&self.id, &place));
+        }
+    }
+
+    fn come_with(&mut self, items: Vec<Item>) {
+        for item in items {
+            self.insert(item, Nature::default(), true, Instant::now());
+        }
+    }
+
+    pub(super) fn put(&mut self, item: Item, nature: Nature, now: Instant) {
+        self.advance(now);
+        self.insert(item, nature, false, now);
+    }
+
+    fn insert(&mut self, mut item: Item, nature: Nature, came_with_account: bool, put_at: Instant) {
+        item.attributes.entry(OWNER.to_owned()).or_insert_with(|| self.id.as_str().to_owned());
+        let key = item.key();
+        let stored = Stored { item, nature, came_with_account, put_at, gone_at: None, is_gone: false };
+        self.items.insert(key, stored);
+    }
+
+    /// The items that are really there.
+    pub(super) fn items(&self, is_asked_for: impl Fn(&Stored) -> bool) -> Vec<Item> {
+        let there = self.items.values().filter(|stored| !stored.is_gone && is_asked_for(stored));
+        there.map(|stored| self.as_shown(stored)).collect()
+    }
+
+    /// The items that calls can see, in order of kind and id.
+    pub(super) fn shown(
+        &self,
+        place: &Place,
+        now: Instant,
+        is_asked_for: impl Fn(&Item) -> bool,
+    ) -> Vec<Shown> {
+        let is_shown = |stored: &&Stored| {
+            let has_appeared = after(stored.put_at, stored.nature.appears_after) <= now;
+            stored.item.place == *place && has_appeared && is_asked_for(&stored.item)
+        };
+        let shown = self.items.values().filter(is_shown).map(|stored| Shown {
+            item: self.as_shown(stored),
+            is_hidden: stored.nature.hidden,
+            is_gone: stored.is_gone,
+        });
+        shown.collect()
+    }
+
+    /// Starts a deletion. An item that is gone, or leaving already, is no error.
+    pub(super) fn delete(&mut self, key: &ItemKey, now: Instant) -> Result<(), Refusal> {
+        let Some(stored) = self.items.get(key) else { return Ok(()) };
+        if stored.gone_at.is_some() {
+            return Ok(());
+        }
+        if let Some(refusal) = &stored.nature.refuses {
+            return Err(refusal.clone());
+        }
+        is_deletable(&stored.item, &self.id)?;
+        if let Some(blocker) = self.blocker(&stored.item) {
+            return Err(blocked_by(blocker));
+        }
+        let gone_at = after(now, stored.nature.delete_takes);
+        self.leave(key, gone_at);
+        self.deletions.push(Deletion { item: key.clone(), at: now });
+        self.advance(now);
+        Ok(())
+    }
+
+    /// Lets deletions end whose time has come, in order of time.
+    pub(super) fn advance(&mut self, now: Instant) {
+        loop {
+            let leaving = self.items.iter().filter(|(_, stored)| !stored.is_gone);
+            let due = leaving.filter_map(|(key, stored)| Some((stored.gone_at?, key)));
+            match due.min() {
+                Some((at, key)) if at <= now => self.end(&key.clone(), at),
+                _ => break,
+            }
+        }
+        self.items.retain(|key, stored| {
+            let shown = states::gone(key.kind.as_str()).map(|_| states::SHOWN_WHEN_GONE).unwrap_or_default();
+            !(stored.is_gone && stored.gone_at.is_some_and(|at| after(at, shown) <= now))
+        });
+    }
+
+    /// Ends a deletion: the parts of the item go at once, and those that it held go or are free.
+    fn end(&mut self, key: &ItemKey, at: Instant) {
+        let Some(stored) = self.items.get_mut(key) else { return };
+        stored.is_gone = true;
+        let ended = stored.item.clone();
+        for stored in self.items.values_mut().filter(|stored| stored.gone_at.is_none()) {
+            if is_part_of(&stored.item, &ended) {
+                stored.gone_at = Some(at);
+            } else if holds(&ended, &stored.item) {
+                stored.release(at);
+            }
+        }
+    }
+
+    fn leave(&mut self, key: &ItemKey, gone_at: Instant) {
+        if let Some(stored) = self.items.get_mut(key) {
+            stored.gone_at = Some(gone_at);
+        }
+    }
+
+    /// The first item that keeps another one from being deleted. A part that refuses to go keeps the whole.
+    fn blocker(&self, item: &Item) -> Option<&Item> {
+        let there = self.items.values().filter(|stored| !stored.is_gone);
+        let blocking = there.filter(|stored| {
+            let refuses = stored.nature.refuses.is_some() && is_part_of(&stored.item, item);
+            refuses || blocks(&stored.item, item)
+        });
+        blocking.map(|stored| &stored.item).next()
+    }
+
+    fn as_shown(&self, stored: &Stored) -> Item {
+        let kind = stored.item.kind.as_str();
+        let is_held = || {
+            let mut there = self.items.values().filter(|other| !other.is_gone);
+            states::shows_holder(kind) && there.any(|other| holds(&other.item, &stored.item))
+        };
+        let state = match stored.gone_at {
+            Some(_) if stored.is_gone => states::gone(kind),
+            Some(_) => states::leaving(kind),
+            None if is_held() => Some(states::IN_USE),
+            None => None,
+        };
+        match state {
+            Some(state) => stored.item.clone().with(STATE, state),
+            None => stored.item.clone(),
+        }
+    }
+}
+
+impl Stored {
+    /// Its holder is gone.
+    fn release(&mut self, at: Instant) {
+        if self.item.attribute(GOES_WITH_HOLDER) == Some("true") && self.nature.refuses.is_none() {
+            self.gone_at = Some(after(at, self.nature.delete_takes));
+        } else if states::shows_holder(self.item.kind.as_str()) {
+            self.item.attributes.insert(STATE.to_owned(), states::AVAILABLE.to_owned());
+        }
+    }
+}
+
+/// Longer than any simulation, and short enough for every clock.
+const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
+fn after(at: Instant, time: Duration) -> Instant {
+    at + time.min(NEVER)
+}
