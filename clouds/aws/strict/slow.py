@@ -140,6 +140,8 @@ def vpc_endpoints() -> None:
             endpoint.state = "deleting"
 
             def finish(endpoint=endpoint):
+                # A route table may go before the endpoint is gone; moto then fails to take the route out.
+                endpoint.route_table_ids = [i for i in endpoint.route_table_ids or [] if i in self.route_tables]
                 delete(self, [endpoint.id])
                 self.vpc_end_points.pop(endpoint.id, None)  # moto lists it for ever
 

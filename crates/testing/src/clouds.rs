@@ -71,12 +71,13 @@ impl AwsCloud {
 
     /// A new account with nothing in it; its credentials have the rights that Gardener documents.
     pub fn account(&self) -> Result<AwsAccount, String> {
-        let facts = self.post("/_control/accounts", &json!({}))?;
-        Ok(AwsAccount { endpoint: self.endpoint.clone(), facts })
+        self.account_with(&json!({}))
     }
 
-    fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
-        post(&self.endpoint, path, body)
+    /// The same, with settings: `regions`, `policy` and others of `clouds/README.md`.
+    pub fn account_with(&self, settings: &Value) -> Result<AwsAccount, String> {
+        let facts = post(&self.endpoint, "/_control/accounts", settings)?;
+        Ok(AwsAccount { endpoint: self.endpoint.clone(), facts })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The steps, as far as they are inside a cluster. Everything here can be repeated.
 
-use crate::target::{Key, Reached, TargetTrouble, Targets};
+use crate::target::{Key, Reached, TargetTrouble, Targets, rbac::is_as_wanted};
 use allotment_api::names::{FIELD_MANAGER, label};
 use allotment_core::access::grant::{Grant, Kind, NAMESPACE, Object};
 use jiff::{SignedDuration, Timestamp};
@@ -44,7 +44,23 @@ pub(super) async fn grant(reached: &Reached, grant: &Grant, is_first: bool) -> R
     if let Some(namespace) = namespace {
         make_namespace(reached, namespace).await?;
     }
-    for object in &wanted {
+    let made = make(reached, &wanted, &found).await;
+    // Permissions that are no longer asked for go, also where the new ones cannot be made.
+    let is_left = |(kind, there): &&(Kind, DynamicObject)| {
+        !wanted.iter().any(|object| object.kind == *kind && is_same_place(there, object))
+    };
+    for (kind, there) in found.iter().filter(is_left) {
+        delete(reached, *kind, there).await?;
+    }
+    made
+}
+
+async fn make(
+    reached: &Reached,
+    wanted: &[Object],
+    found: &[(Kind, DynamicObject)],
+) -> Result<(), TargetTrouble> {
+    for object in wanted {
         let same = found.iter().find(|(kind, there)| *kind == object.kind && is_same_place(there, object));
         match same {
             Some((_, there)) if is_within(object, there) => continue,
@@ -55,12 +71,6 @@ pub(super) async fn grant(reached: &Reached, grant: &Grant, is_first: bool) -> R
             _ => (),
         }
         apply(reached, object).await?;
-    }
-    let is_left = |(kind, there): &&(Kind, DynamicObject)| {
-        !wanted.iter().any(|object| object.kind == *kind && is_same_place(there, object))
-    };
-    for (kind, there) in found.iter().filter(is_left) {
-        delete(reached, *kind, there).await?;
     }
     Ok(())
 }
@@ -309,21 +319,7 @@ fn is_same_place(there: &DynamicObject, object: &Object) -> bool {
 fn is_within(object: &Object, there: &DynamicObject) -> bool {
     let fields = object.body.as_object().into_iter().flatten();
     let mut ours = fields.filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind" | "metadata"));
-    ours.all(|(key, value)| there.data.get(key).is_some_and(|there| is_equal(value, there)))
-}
-
-/// But for what the server fills in.
-fn is_equal(wanted: &Value, there: &Value) -> bool {
-    match (wanted, there) {
-        (Value::Object(wanted), Value::Object(there)) => {
-            wanted.iter().all(|(key, value)| there.get(key).is_some_and(|there| is_equal(value, there)))
-        }
-        (Value::Array(wanted), Value::Array(there)) => {
-            wanted.len() == there.len()
-                && wanted.iter().zip(there).all(|(wanted, there)| is_equal(wanted, there))
-        }
-        (wanted, there) => wanted == there,
-    }
+    ours.all(|(key, value)| there.data.get(key).is_some_and(|there| is_as_wanted(key, value, there)))
 }
 
 fn applying() -> PatchParams {

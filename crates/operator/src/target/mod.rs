@@ -7,6 +7,7 @@
 //! | `connect` | how a kubeconfig becomes a client |
 //! | `guard` | which addresses are dialled for clusters that tenants bring |
 //! | `reached` | calls into a cluster |
+//! | `rbac` | RBAC objects there, compared with the wanted ones |
 //! | `administrators`, `check` | what is done there |
 //! | `trouble` | why it did not work, without secrets |
 
@@ -15,6 +16,7 @@ mod check;
 mod connect;
 mod fetch;
 mod guard;
+pub(crate) mod rbac;
 mod reached;
 mod targets;
 #[cfg(test)]

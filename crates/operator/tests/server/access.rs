@@ -232,6 +232,22 @@ pub async fn a_changed_request_takes_the_old_rules_away(landscape: Landscape) ->
     Ok(())
 }
 
+pub async fn old_rules_go_though_the_new_ones_cannot_be_made(landscape: Landscape) -> Outcome {
+    let desk = Desk::new(&landscape).await?;
+    desk.ask("one", reads_config_maps()).await?;
+    let old = client_of(&desk.issued("one").await?).await?;
+    assert_eq!(code(&old).await, 200);
+    let nowhere = json!({ "namespace": "nowhere", "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["list"] }] });
+    desk.patch("one", json!({ "spec": { "role": nowhere, "clusterRole": null } })).await?;
+    until("the old rules are gone", async || match code(&old).await {
+        403 => Ok(()),
+        code => Err(code.to_string()),
+    })
+    .await?;
+    desk.because("one", "Ready", "NamespaceMissing").await?;
+    Ok(())
+}
+
 pub async fn rotated_credentials_of_a_shoot_make_a_new_kubeconfig(landscape: Landscape) -> Outcome {
     let desk = Desk::new(&landscape).await?;
     desk.ask("one", reads_config_maps()).await?;

@@ -133,6 +133,7 @@ fn main() -> ExitCode {
         case!(access::policies_bound_what_can_be_had),
         case!(access::what_is_changed_in_the_cluster_is_put_back),
         case!(access::a_changed_request_takes_the_old_rules_away),
+        case!(access::old_rules_go_though_the_new_ones_cannot_be_made),
         case!(access::rotated_credentials_of_a_shoot_make_a_new_kubeconfig),
         case!(access::what_is_missing_is_told),
         case!(access::roles_are_bound_to_namespaces),

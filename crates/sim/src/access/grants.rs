@@ -176,6 +176,10 @@ impl World {
         for request in &requests {
             let (name, uid) = (request.name_any(), request.uid().unwrap_or_default());
             match self.unrest(request) {
+                // Its last kubeconfig stays, without the permissions that it does not ask for any more.
+                _ if self.waits_for_namespace(request) && phase(request) == Some(KubeconfigPhase::Issued) => {
+                    granted.insert(uid);
+                }
                 _ if self.waits_for_namespace(request) => drop(waiting.insert(uid)),
                 Some(why) => wrong.push(format!("KubeconfigRequest {name}: {why}")),
                 None if phase(request) == Some(KubeconfigPhase::Issued) => drop(granted.insert(uid)),
@@ -257,7 +261,8 @@ impl World {
         let (found, _) = self.ask_server(&self.grounds.server(self, &shoot), Method::GET, &path, None);
         let status = request.status.clone().unwrap_or_default();
         let says_so = status.conditions.iter().any(|condition| condition.message.contains(&role.namespace));
-        found == 404 && phase(request) == Some(KubeconfigPhase::Pending) && says_so
+        let is_told = matches!(phase(request), Some(KubeconfigPhase::Pending | KubeconfigPhase::Issued));
+        found == 404 && is_told && says_so
     }
 
     /// The token that is published, and the UID of the Shoot that it leads into.

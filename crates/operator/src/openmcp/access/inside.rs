@@ -3,7 +3,10 @@
 use super::trouble::InsideTrouble;
 use crate::{
     openmcp::ObjectName,
-    target::{Reached, TargetTrouble},
+    target::{
+        Reached, TargetTrouble,
+        rbac::{is_as_wanted, is_within},
+    },
 };
 use allotment_api::names::FIELD_MANAGER;
 use allotment_core::openmcp::access::{Found, Grant, KINDS, OPENID_CONNECT, Object, Provider, own, selector};
@@ -59,6 +62,26 @@ pub(super) async fn grant(
         Care::First | Care::Careless => Vec::new(),
         Care::Whole | Care::Heir => found(reached, owner).await?,
     };
+    let made = make_all(reached, grant, care, &found).await;
+    if matches!(made, Err(InsideTrouble::LeftBehind)) {
+        return made;
+    }
+    // Permissions that are no longer asked for go, also where the new ones cannot be made.
+    let is_left = |(kind, there): &&There| {
+        !grant.objects.iter().any(|object| object.kind == *kind && is_same_place(there, object))
+    };
+    for (kind, there) in found.iter().filter(is_left) {
+        delete(reached, kind, there).await?;
+    }
+    made
+}
+
+async fn make_all(
+    reached: &Reached,
+    grant: &Grant,
+    care: Care,
+    found: &[There],
+) -> Result<Option<String>, InsideTrouble> {
     let mut account = None;
     for object in &grant.objects {
         let same = found.iter().find(|(kind, there)| *kind == object.kind && is_same_place(there, object));
@@ -71,19 +94,13 @@ pub(super) async fn grant(
                 delete(reached, object.kind, there).await?;
                 Some(make(reached, grant, object, care).await?)
             }
-            Some((_, there)) if is_within(object, there) => there.uid(),
+            Some((_, there)) if is_unchanged(object, there) => there.uid(),
             Some((_, there)) => Some(put_back(reached, object, there).await?),
             None => Some(make(reached, grant, object, care).await?),
         };
         if object.kind == "ServiceAccount" {
             account = uid;
         }
-    }
-    let is_left = |(kind, there): &&There| {
-        !grant.objects.iter().any(|object| object.kind == *kind && is_same_place(there, object))
-    };
-    for (kind, there) in found.iter().filter(is_left) {
-        delete(reached, kind, there).await?;
     }
     Ok(account)
 }
@@ -263,31 +280,13 @@ fn is_same_place(there: &DynamicObject, object: &Object) -> bool {
 }
 
 /// Whether nothing that was asked for is otherwise.
-fn is_within(object: &Object, there: &DynamicObject) -> bool {
+fn is_unchanged(object: &Object, there: &DynamicObject) -> bool {
     let fields = object.body.as_object().into_iter().flatten();
     let mut ours = fields.filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind" | "metadata"));
     is_labelled(object, there)
-        && ours.all(|(key, value)| there.data.get(key).is_some_and(|there| is_equal(value, there)))
+        && ours.all(|(key, value)| there.data.get(key).is_some_and(|there| is_as_wanted(key, value, there)))
 }
 
 fn is_labelled(object: &Object, there: &DynamicObject) -> bool {
-    is_equal(&object.body["metadata"]["labels"], &json!(there.labels()))
-}
-
-/// But for what the server fills in, or leaves out because it is empty.
-fn is_equal(wanted: &Value, there: &Value) -> bool {
-    match (wanted, there) {
-        (Value::Object(wanted), Value::Object(there)) => wanted
-            .iter()
-            .all(|(key, value)| there.get(key).map_or(value.is_null(), |there| is_equal(value, there))),
-        (Value::Array(wanted), Value::Array(there)) => {
-            wanted.len() == there.len()
-                && wanted.iter().zip(there).all(|(wanted, there)| is_equal(wanted, there))
-        }
-        (wanted, there) => wanted == there || is_empty(wanted) && is_empty(there),
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
+    is_within(&object.body["metadata"]["labels"], &json!(there.labels()))
 }

@@ -59,9 +59,17 @@ pub(crate) fn act(world: &World, edit: &Edit) {
         if known.0 != uid {
             *known = (uid, BTreeMap::new());
         }
-        let value = get(&object, &edit.path).cloned().unwrap_or_default();
-        known.1.entry(edit.path.clone()).or_insert(value);
+        let made = outermost_new(&object, &edit.path);
+        let value = get(&object, made).cloned().unwrap_or_default();
+        known.1.entry(made.to_owned()).or_insert(value);
     }
+}
+
+/// The field itself, or the outermost of those around it that a change has to make: it goes with the change.
+fn outermost_new<'a>(object: &Value, path: &'a str) -> &'a str {
+    let ends = path.char_indices().filter(|(_, letter)| matches!(letter, '.' | '[')).map(|(end, _)| end);
+    let mut around = ends.map(|end| &path[..end]);
+    around.find(|prefix| get(object, prefix).is_none()).unwrap_or(path)
 }
 
 /// Takes back whatever was changed in the spec of an object, if the server lets it; whether anything was.
