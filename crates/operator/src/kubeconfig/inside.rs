@@ -16,7 +16,7 @@ use kube::{
     },
 };
 use secrecy::SecretString;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 use tokio::time::Instant;
 
