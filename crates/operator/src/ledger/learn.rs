@@ -1,6 +1,10 @@
 //! What was seen outside, written down if the account is still as it was when that was looked at.
 
-use super::{Account, Event, LedgerError, accounts, history::Note, transaction::Transaction};
+use super::{
+    Account, Event, LedgerError, accounts,
+    history::{self, Note},
+    transaction::Transaction,
+};
 use allotment_core::pool::{AccountName, Holding, PoolKey, Tenant};
 
 /// What was learnt about an account.
