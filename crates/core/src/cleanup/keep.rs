@@ -65,6 +65,21 @@ pub struct Baseline {
     pub items: Vec<BaselineItem>,
     /// The independent numbers.
     pub counts: Vec<BaselineCount>,
+    /// Ids that only a count showed: kinds without a row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<BaselineSeen>,
+}
+
+/// An id that only a count showed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BaselineSeen {
+    /// Where.
+    pub place: Place,
+    /// The count.
+    pub count: CountName,
+    /// The id.
+    pub id: String,
 }
 
 /// An item of a baseline.
@@ -105,8 +120,14 @@ impl Baseline {
         items.dedup();
         let places = inventory.enabled_places().into_iter().collect();
         let counts = witness.map(|witness| hidden(inventory, witness, &dispositions)).unwrap_or_default();
+        let seen = witness.map(|witness| seen(inventory, witness, &items)).unwrap_or_default();
         let (account, taken_at) = (inventory.account.clone(), inventory.started_at);
-        Self { account, taken_at, places, items, counts }
+        Self { account, taken_at, places, items, counts, seen }
+    }
+
+    /// Whether a count showed this id.
+    pub fn has_seen(&self, place: &Place, count: &CountName, id: &str) -> bool {
+        self.seen.iter().any(|seen| seen.place == *place && seen.count == *count && seen.id == id)
     }
 
     /// Whether this very item was there.
@@ -126,6 +147,19 @@ impl Baseline {
     pub fn digest(&self) -> String {
         hex_digest(&serde_json::to_vec(self).unwrap_or_default())
     }
+}
+
+fn seen(inventory: &Inventory, witness: &Witness, items: &[BaselineItem]) -> Vec<BaselineSeen> {
+    let mut seen = Vec::new();
+    for (place, kind) in witness.expected(inventory) {
+        if let Count::Seen { ids } = witness.count(&place, &kind.name()) {
+            let is_listed =
+                |id: &String| items.iter().any(|item| item.key.place == place && item.key.id.as_str() == id);
+            let others = ids.into_iter().filter(|id| !is_listed(id));
+            seen.extend(others.map(|id| BaselineSeen { place: place.clone(), count: kind.name(), id }));
+        }
+    }
+    seen
 }
 
 /// A SHA-256 in hexadecimal.

@@ -129,6 +129,11 @@ impl Stuck {
             Some(kind) => format!("{kind} in {place} is unknown: {}", cell.because),
             None => format!("{place} is unknown: {}", cell.because),
         };
+        if cell.because.contains("HistoryIncomplete") {
+            let remedy = "run `allotment cleanup baseline ACCOUNT --id-only --shoots NAME,…` with the names of all Shoots that were in it, \
+                 or `--shoots none`";
+            return Self::account("HistoryIncomplete", because, remedy);
+        }
         let remedy = match (&cell.missing, &cell.kind) {
             (Some(missing), Some(kind)) => format!(
                 "grant {missing}; or, if the credentials cannot create a {kind} either, add it to assumeAbsent"

@@ -168,8 +168,15 @@ fn counted(
         }
         Count::Seen { ids } => {
             let all = ids.len();
-            let rest: BTreeSet<String> =
-                ids.into_iter().filter(|id| !is_explained(dispositions, place, kind, id)).collect();
+            let is_known = |id: &str| {
+                let in_baseline =
+                    question.baseline.is_some_and(|baseline| baseline.has_seen(place, &kind.name(), id));
+                in_baseline || question.keep.reason(id).is_some()
+            };
+            let rest: BTreeSet<String> = ids
+                .into_iter()
+                .filter(|id| !is_explained(dispositions, place, kind, id) && !is_known(id))
+                .collect();
             (Some(number(all)), number(all - rest.len()), rest)
         }
     };

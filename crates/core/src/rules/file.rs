@@ -24,11 +24,12 @@ const KEYS: [&str; 7] = [
 
 /// What stands beside `hap:` in the chart's values and in the operators' configuration: not ours, but known, so that
 /// either file can be checked as it is. A test compares it with the chart.
-pub(super) const SECTIONS: [&str; 43] = [
+pub(super) const SECTIONS: [&str; 44] = [
     "access",
     "admission",
     "affinity",
     "byoc",
+    "cleanup",
     "clusters",
     "controllers",
     "extraEnv",

@@ -8,7 +8,7 @@ use crate::{
 use allotment_clouds::{Cloud, take_inventory, take_witness};
 use allotment_core::{
     cleanup::{
-        Baseline, CloudAccountId, Inventory, NotSupported, Plan, Question, Refusal, Stage, Stuck,
+        Baseline, CloudAccountId, Inventory, NotSupported, Plan, Question, Record, Refusal, Stage, Stuck,
         TechnicalId, UnknownCell, Verdict, plan, verdict,
     },
     pool::AccountName,
@@ -208,6 +208,7 @@ impl ByHand {
     /// Cleans an account as the operator does, until it is free, stuck, or may not be cleaned. The policy says how far.
     pub async fn run(&self, account: &AccountName, progress: impl Fn(Stage)) -> Result<Ended, ByHandError> {
         let began = self.0.clock.now();
+        self.forget_stuck(account).await?;
         loop {
             let outcome = match self.0.reconcile_account(account).await {
                 Ok(outcome) => outcome,
@@ -232,6 +233,18 @@ impl ByHand {
                 tokio::time::sleep(wait.min(Duration::from_secs(60))).await;
             }
         }
+    }
+
+    /// A person does not wait for the next attempt.
+    async fn forget_stuck(&self, account: &AccountName) -> Result<(), ByHandError> {
+        let Some(cleaning) = self.0.ledger.cleaning(account).await? else { return Ok(()) };
+        if cleaning.record.stage == Stage::Stuck {
+            let now = self.0.clock.now();
+            let record = Record { began_at: cleaning.record.began_at, ..Record::new(now) };
+            self.0.ledger.write_cleaning(account, Some(cleaning.version), &record, now).await?;
+            self.0.drop_evidence(account);
+        }
+        Ok(())
     }
 
     async fn list(
