@@ -12,6 +12,8 @@ use allotment_core::pool::{AccountName, Holding, PoolKey, Tenant};
 pub enum Learned {
     /// The binding carries a tenant's name, and the ledger knows of nobody.
     Adopted(Tenant),
+    /// The same, and no request names the account: it drains if it was claimed for that tenant.
+    Abandoned(Tenant),
     /// The binding's labels put it into another pool. Between shared and dedicated only an empty, free account can change.
     Repooled,
     /// The binding carries the `dirty` label. Only an account without assignments becomes dirty; where somebody put the
@@ -32,7 +34,7 @@ pub enum Learned {
 impl Learned {
     fn event(&self) -> Event {
         match self {
-            Self::Adopted(_) => Event::Adopted,
+            Self::Adopted(_) | Self::Abandoned(_) => Event::Adopted,
             Self::Repooled => Event::Repooled,
             Self::BecameDirty(_) => Event::Dirty,
             Self::Freed => Event::Cleaned,
@@ -45,7 +47,7 @@ impl Learned {
 
     fn doing(&self) -> &'static str {
         match self {
-            Self::Adopted(_) => "adopt",
+            Self::Adopted(_) | Self::Abandoned(_) => "adopt",
             Self::Repooled => "move to another pool",
             Self::BecameDirty(_) => "mark as dirty",
             Self::Freed => "free",
@@ -58,7 +60,7 @@ impl Learned {
 
     fn tenant(&self) -> Option<&Tenant> {
         match self {
-            Self::Adopted(tenant) => Some(tenant),
+            Self::Adopted(tenant) | Self::Abandoned(tenant) => Some(tenant),
             Self::BecameDirty(tenant) => tenant.as_ref(),
             _ => None,
         }
@@ -98,7 +100,7 @@ pub(super) async fn learn(
         return Ok(());
     };
     // After a rebuild: a claim whose request is gone by now. A label that people wrote ahead of need was never claimed.
-    if let (Learned::Adopted(tenant), None) = (learned, &row) {
+    if let (Learned::Abandoned(tenant), None) = (learned, &row) {
         after.leaving = history::was_claimed_for(transaction, account, tenant).await?;
     }
     if after == before {
@@ -130,16 +132,17 @@ fn what_becomes_of(
     let empty = || if clusters == 0 { Ok(()) } else { Err(Objection::Occupied) };
     let mut after = before.clone();
     match learned {
-        Learned::Adopted(_) if pool.shared => {
+        Learned::Adopted(_) | Learned::Abandoned(_) if pool.shared => {
             return Err(Objection::Says("it is shared, and a shared account is nobody's".to_owned()));
         }
-        Learned::Adopted(tenant) if before.holding.takes_clusters_of(tenant) => {}
-        Learned::Adopted(tenant) if before.holding == Holding::Free => {
+        Learned::Adopted(tenant) | Learned::Abandoned(tenant) if before.holding.takes_clusters_of(tenant) => {
+        }
+        Learned::Adopted(tenant) | Learned::Abandoned(tenant) if before.holding == Holding::Free => {
             empty()?;
             after.holding = Holding::Claimed(tenant.clone());
             after.pool = pool.clone();
         }
-        Learned::Adopted(_) => return Err(says()),
+        Learned::Adopted(_) | Learned::Abandoned(_) => return Err(says()),
         Learned::Repooled => {
             if before.pool.shared != pool.shared {
                 empty()?;

@@ -212,7 +212,11 @@ impl Inner {
                 learn(Learned::BecameDirty(tenant), because).await?;
                 self.tell(account, entry, Tone::Normal, "AccountDirty", because).await;
             }
-            (Step::Adopt(tenant), _) => learn(Learned::Adopted(tenant), BY_LABEL).await?,
+            (Step::Adopt(tenant), _) => {
+                let is_used = self.index().is_named_by_a_request(account);
+                let learned = if is_used { Learned::Adopted(tenant) } else { Learned::Abandoned(tenant) };
+                learn(learned, BY_LABEL).await?;
+            }
             (Step::Repool, _) => learn(Learned::Repooled, "the labels of the binding changed").await?,
             (Step::BecameDirty(tenant), _) => learn(Learned::BecameDirty(tenant), BY_LABEL).await?,
             (Step::Free, _) => {

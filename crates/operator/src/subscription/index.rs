@@ -215,6 +215,12 @@ impl Index {
         self.sizes.get(pool).copied().unwrap_or_default()
     }
 
+    /// Whether the status of a request names an account.
+    pub(super) fn is_named_by_a_request(&self, account: &AccountName) -> bool {
+        let credential = self.entries.get(account).map(|known| &known.credential);
+        credential.is_some_and(|credential| self.used_by.contains_key(credential))
+    }
+
     /// The accounts in quarantine.
     pub fn quarantined(&self) -> usize {
         self.sizes.values().map(|size| size.quarantined).sum()

@@ -354,14 +354,14 @@ impl Twin {
         let needs_empty = match &learned {
             Learned::BecameDirty(_) | Learned::Freed | Learned::BeginDrain | Learned::Retired => true,
             Learned::Repooled => row.pool.shared != pool.shared,
-            Learned::Adopted(_) => row.holding == Holding::Free && !pool.shared,
+            Learned::Adopted(_) | Learned::Abandoned(_) => row.holding == Holding::Free && !pool.shared,
             Learned::Quarantined(_) | Learned::Lifted => false,
         };
         if needs_empty && occupied {
             return Err("occupied");
         }
         match learned {
-            Learned::Adopted(of) => {
+            Learned::Adopted(of) | Learned::Abandoned(of) => {
                 if pool.shared || !(row.holding == Holding::Free || row.holding.takes_clusters_of(&of)) {
                     return Err("refused");
                 }

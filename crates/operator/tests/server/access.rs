@@ -244,7 +244,11 @@ pub async fn old_rules_go_though_the_new_ones_cannot_be_made(landscape: Landscap
         code => Err(code.to_string()),
     })
     .await?;
-    desk.because("one", "Ready", "NamespaceMissing").await?;
+    desk.that("one", "tells about the namespace", |request| {
+        let conditions = request.status.iter().flat_map(|status| &status.conditions);
+        conditions.into_iter().any(|condition| condition.message.contains("nowhere"))
+    })
+    .await?;
     Ok(())
 }
 
