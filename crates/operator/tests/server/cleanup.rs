@@ -8,7 +8,7 @@ use allotment_core::{
     pool::{AccountName, Holding, LabelKeys},
 };
 use allotment_operator::{
-    cleanup::{GardenClouds, Operator, Parts, Policy, Settings},
+    cleanup::{Clouds, GardenClouds, Operator, Parts, Policy, Settings},
     ledger::{About, Event},
     metrics::Metrics,
     runtime::{clock::Clock, controller::Controller as _},
@@ -25,8 +25,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
 
 /// The Shoot whose leftovers the test cloud makes is `shoot--p--c`.
-const PROJECT: &str = "p";
-const SHOOT: &str = "c";
+pub const PROJECT: &str = "p";
+pub const SHOOT: &str = "c";
 
 /// One region is enough for the shell, and every listing of another one takes the test cloud seconds.
 const REGION: &str = "eu-central-1";
@@ -36,7 +36,7 @@ fn new_account() -> Result<AwsAccount, Fault> {
 }
 
 /// Tries for two minutes: all cases share one test cloud.
-async fn until<T>(what: &str, attempt: impl AsyncFn() -> Result<T, String>) -> Result<T, Fault> {
+pub async fn until<T>(what: &str, attempt: impl AsyncFn() -> Result<T, String>) -> Result<T, Fault> {
     let end = Instant::now() + Duration::from_secs(120);
     loop {
         match attempt().await {
@@ -54,8 +54,8 @@ struct Returned {
 }
 
 /// An operator that ends with its handle.
-struct Cleaner {
-    operator: Operator,
+pub struct Cleaner {
+    pub operator: Operator,
     task: JoinHandle<()>,
 }
 
@@ -65,7 +65,7 @@ impl Drop for Cleaner {
     }
 }
 
-fn policy(mode: Mode) -> Policy {
+pub fn policy(mode: Mode) -> Policy {
     let absent = ["FileSystem", "MountTarget"].map(KindName::of);
     Policy {
         mode,
@@ -80,6 +80,63 @@ fn policy(mode: Mode) -> Policy {
         assume_absent: BTreeMap::from([("aws".to_owned(), absent.into_iter().collect())]),
         ..Policy::default()
     }
+}
+
+/// Runs a cleaner without a Lease, as whoever leads does.
+pub fn start_cleaner(stage: &Stage, identity: &str, policy: Policy, clouds: Arc<dyn Clouds>) -> Cleaner {
+    let operator = Operator::new(Parts {
+        control_plane: stage.plot.landscape.control_plane.clone(),
+        garden: stage.plot.landscape.garden.clone(),
+        ledger: stage.ledger.clone(),
+        clouds,
+        settings: Settings {
+            garden_namespace: stage.plot.garden_namespace.clone(),
+            project: PROJECT.to_owned(),
+            lease_namespace: stage.plot.namespace.clone(),
+            identity: identity.to_owned(),
+            binding_kind: stage.kind,
+            labels: LabelKeys::default(),
+            workers: 4,
+        },
+        policy,
+        patience: Patience { most: Duration::from_secs(5), every: Duration::from_millis(100) },
+        clock: Clock::system(),
+        metrics: Metrics::new(),
+    });
+    let runs = operator.clone();
+    let task = tokio::spawn(async move { runs.run_as_leader().await });
+    Cleaner { operator, task }
+}
+
+/// A tenant has the account, with a Shoot in it that the ledger remembers.
+pub async fn use_account(stage: &Stage) -> Result<(), Fault> {
+    let request = stage.ask("first", "ga-1").await?;
+    assert_eq!(stage.bound("first").await?, "a");
+    stage.shoot(SHOOT, "a", Some(&request)).await?;
+    until("the Shoot is remembered", async || {
+        let shoots = stage.ledger.past_shoots(&account()).await.map_err(|error| error.to_string())?;
+        if shoots.is_empty() { Err("no Shoot".to_owned()) } else { Ok(()) }
+    })
+    .await
+}
+
+/// The Shoot is force-deleted, so everything is left, and the request is deleted.
+pub async fn give_back(stage: &Stage) -> Result<(), Fault> {
+    stage.delete_shoot(SHOOT).await?;
+    stage.delete("first").await?;
+    until("the account is dirty", async || {
+        let row = stage.ledger.account(&account()).await.map_err(|error| error.to_string())?;
+        let holding = row.map(|row| row.holding);
+        if matches!(holding, Some(Holding::Dirty(_))) { Ok(()) } else { Err(format!("{holding:?}")) }
+    })
+    .await
+}
+
+/// Whether the account carries neither label.
+pub async fn is_free(stage: &Stage) -> Result<(), String> {
+    let binding = stage.bindings().get("a").await.map_err(|error| error.to_string())?;
+    let is_free = ["dirty", "tenantName"].iter().all(|key| !binding.labels().contains_key(*key));
+    if is_free { Ok(()) } else { Err(format!("{:?} {:?}", binding.labels(), binding.annotations())) }
 }
 
 impl Returned {
@@ -103,33 +160,10 @@ impl Returned {
     }
 
     fn start(&self, identity: &str, policy: Policy) -> Cleaner {
-        let stage = &self.stage;
-        let garden = stage.plot.landscape.garden.clone();
         let rates = Rates { reads: 500.0, writes: 500.0 };
-        let clouds =
-            GardenClouds::new(garden.clone(), rates).with_aws_endpoint(Some(self.cloud.endpoint.clone()));
-        let operator = Operator::new(Parts {
-            control_plane: stage.plot.landscape.control_plane.clone(),
-            garden,
-            ledger: stage.ledger.clone(),
-            clouds: Arc::new(clouds),
-            settings: Settings {
-                garden_namespace: stage.plot.garden_namespace.clone(),
-                project: PROJECT.to_owned(),
-                lease_namespace: stage.plot.namespace.clone(),
-                identity: identity.to_owned(),
-                binding_kind: stage.kind,
-                labels: LabelKeys::default(),
-                workers: 4,
-            },
-            policy,
-            patience: Patience { most: Duration::from_secs(5), every: Duration::from_millis(100) },
-            clock: Clock::system(),
-            metrics: Metrics::new(),
-        });
-        let runs = operator.clone();
-        let task = tokio::spawn(async move { runs.run_as_leader().await });
-        Cleaner { operator, task }
+        let garden = self.stage.plot.landscape.garden.clone();
+        let clouds = GardenClouds::new(garden, rates).with_aws_endpoint(Some(self.cloud.endpoint.clone()));
+        start_cleaner(&self.stage, identity, policy, Arc::new(clouds))
     }
 
     /// Waits until the id of the account is recorded, and everything that was in it.
@@ -149,28 +183,12 @@ impl Returned {
 
     /// A tenant uses the account. Returns the ids of everything that its Shoot made, by kind.
     async fn used(&self) -> Result<Value, Fault> {
-        let request = self.stage.ask("first", "ga-1").await?;
-        assert_eq!(self.stage.bound("first").await?, "a");
-        self.stage.shoot(SHOOT, "a", Some(&request)).await?;
-        until("the Shoot is remembered", async || {
-            let shoots =
-                self.stage.ledger.past_shoots(&account()).await.map_err(|error| error.to_string())?;
-            if shoots.is_empty() { Err("no Shoot".to_owned()) } else { Ok(()) }
-        })
-        .await?;
+        use_account(&self.stage).await?;
         Ok(self.cloud.script("fill", &["--region", REGION])?[REGION].take())
     }
 
-    /// The Shoot is force-deleted, so everything is left, and the request is deleted.
     async fn given_back(&self) -> Result<(), Fault> {
-        self.stage.delete_shoot(SHOOT).await?;
-        self.stage.delete("first").await?;
-        until("the account is dirty", async || {
-            let row = self.stage.ledger.account(&account()).await.map_err(|error| error.to_string())?;
-            let holding = row.map(|row| row.holding);
-            if matches!(holding, Some(Holding::Dirty(_))) { Ok(()) } else { Err(format!("{holding:?}")) }
-        })
-        .await
+        give_back(&self.stage).await
     }
 
     async fn used_and_given_back(&self) -> Result<(), Fault> {
@@ -180,13 +198,7 @@ impl Returned {
 
     /// Waits until the account carries neither label.
     async fn free(&self) -> Result<(), Fault> {
-        let api = self.stage.bindings();
-        until("the account is free", async || {
-            let binding = api.get("a").await.map_err(|error| error.to_string())?;
-            let is_free = ["dirty", "tenantName"].iter().all(|key| !binding.labels().contains_key(*key));
-            if is_free { Ok(()) } else { Err(format!("{:?} {:?}", binding.labels(), binding.annotations())) }
-        })
-        .await
+        until("the account is free", async || is_free(&self.stage).await).await
     }
 
     fn is_empty(&self) -> Result<bool, Fault> {
@@ -205,7 +217,7 @@ impl Returned {
     }
 }
 
-fn account() -> AccountName {
+pub fn account() -> AccountName {
     AccountName::new("a")
 }
 

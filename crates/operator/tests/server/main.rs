@@ -8,6 +8,7 @@ mod adoptions;
 mod brought;
 mod claims;
 mod cleanup;
+mod cleanup_kills;
 mod clusters;
 mod desk;
 mod fair;
@@ -74,6 +75,8 @@ fn main() -> ExitCode {
         case!(cleanup::credentials_of_another_account_touch_nothing),
         case!(cleanup::an_account_without_a_recorded_id_is_never_touched),
         case!(cleanup::two_leaders_clean_an_account_once),
+        case!(cleanup_kills::a_cleaner_that_is_killed_again_and_again_ends_all_the_same),
+        case!(cleanup_kills::credentials_that_are_revoked_in_the_middle_are_told_about),
         case!(rendering::shoots_of_aws_are_accepted),
         case!(rendering::shoots_of_gcp_are_accepted),
         case!(rendering::shoots_of_azure_are_accepted),

@@ -1,0 +1,138 @@
+//! A cleaner that is killed, and credentials that are revoked, in the middle of a cleaning. The cloud is in memory.
+
+use super::{
+    cleanup::{PROJECT, SHOOT, account, give_back, is_free, policy, start_cleaner, until, use_account},
+    stage::{Fault, Stage},
+};
+use allotment_api::names::annotation;
+use allotment_clouds::{
+    Cloud,
+    memory::{Faults, MemoryCloud, Nature, leftovers_of_shoot},
+};
+use allotment_core::cleanup::{CloudAccountId, Mode, Place, Stage as CleaningStage};
+use allotment_operator::cleanup::{Clouds, OpenAccount, OpenError};
+use allotment_testing::{Landscape, Outcome};
+use futures::{FutureExt, future::BoxFuture};
+use kube::{
+    ResourceExt,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+const ID: CloudAccountId = CloudAccountId::of("123456789012");
+const REGION: Place = Place::of("eu-1");
+
+/// Every account leads to the one in memory.
+#[derive(Clone)]
+struct InMemory(MemoryCloud);
+
+impl Clouds for InMemory {
+    fn open(&self, account: OpenAccount) -> BoxFuture<'_, Result<Arc<dyn Cloud>, OpenError>> {
+        let client: Arc<dyn Cloud> = Arc::new(self.0.client(&ID, account.history));
+        async move { Ok(client) }.boxed()
+    }
+}
+
+impl InMemory {
+    fn new() -> Self {
+        let cloud = MemoryCloud::new();
+        cloud.add_account(ID, [REGION]);
+        Self(cloud)
+    }
+
+    /// A Shoot is force-deleted. Deletions take less time than in a real cloud.
+    fn fill(&self) {
+        for (item, nature) in leftovers_of_shoot(&format!("shoot--{PROJECT}--{SHOOT}"), &REGION) {
+            let delete_takes = nature.delete_takes.min(Duration::from_millis(40));
+            self.0.put(&ID, item, Nature { delete_takes, ..nature });
+        }
+    }
+
+    fn start(&self, stage: &Stage) -> super::cleanup::Cleaner {
+        start_cleaner(stage, "cleaner", policy(Mode::Delete), Arc::new(self.clone()))
+    }
+}
+
+/// A dirty account, with leftovers.
+async fn returned(landscape: &Landscape) -> Result<(Stage, InMemory), Fault> {
+    let (stage, cloud) = (Stage::new(landscape).await?, InMemory::new());
+    stage.accounts(&["a"], json!({ "hyperscalerType": "aws" })).await?;
+    Ok((stage, cloud))
+}
+
+async fn taken_in(stage: &Stage) -> Result<(), Fault> {
+    until("the account is taken in", async || {
+        let recorded = stage.ledger.cloud_account(&account()).await.map_err(|error| error.to_string())?;
+        if recorded.is_some_and(|recorded| recorded.baseline.is_some()) { Ok(()) } else { Err(String::new()) }
+    })
+    .await
+}
+
+pub async fn a_cleaner_that_is_killed_again_and_again_ends_all_the_same(landscape: Landscape) -> Outcome {
+    let (stage, cloud) = returned(&landscape).await?;
+    let _subscriptions = stage.start();
+    let pristine: Vec<_> = cloud.0.items(&ID);
+    let first = cloud.start(&stage);
+    taken_in(&stage).await?;
+    use_account(&stage).await?;
+    drop(first);
+    cloud.fill();
+    cloud.0.set_faults(&ID, Faults { lost_answers: 3, throttled: 3, ..Faults::default() });
+    give_back(&stage).await?;
+    let mut stages = BTreeSet::new();
+    for life in (40..=2000).step_by(40).map(Duration::from_millis) {
+        let cleaner = cloud.start(&stage);
+        tokio::time::sleep(life).await;
+        drop(cleaner);
+        let cleaning = stage.ledger.cleaning(&account()).await?;
+        stages.extend(cleaning.map(|cleaning| cleaning.record.stage));
+        if is_free(&stage).await.is_ok() {
+            break;
+        }
+    }
+    assert!(stages.len() > 2, "it was killed in several stages: {stages:?}");
+    let last = cloud.start(&stage);
+    until("the account is free", async || is_free(&stage).await).await?;
+    assert_eq!(cloud.0.leftovers(&ID), []);
+    assert_eq!(cloud.0.items(&ID), pristine, "nothing that came with the account is gone");
+    // The next tenant's items are nobody's business, with the cleaner running.
+    stage.ask("second", "ga-2").await?;
+    assert_eq!(stage.bound("second").await?, "a");
+    let deletions = cloud.0.deletions(&ID).len();
+    cloud.fill();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(cloud.0.deletions(&ID).len(), deletions);
+    drop(last);
+    Ok(())
+}
+
+pub async fn credentials_that_are_revoked_in_the_middle_are_told_about(landscape: Landscape) -> Outcome {
+    let (stage, cloud) = returned(&landscape).await?;
+    let _subscriptions = stage.start();
+    let _cleaner = cloud.start(&stage);
+    taken_in(&stage).await?;
+    use_account(&stage).await?;
+    cloud.fill();
+    cloud.0.set_faults(&ID, Faults { latency: Duration::from_millis(5), ..Faults::default() });
+    give_back(&stage).await?;
+    until("items are deleted", async || {
+        let cleaning = stage.ledger.cleaning(&account()).await.map_err(|error| error.to_string())?;
+        let stage = cleaning.map(|cleaning| cleaning.record.stage);
+        if stage == Some(CleaningStage::Deleting) { Ok(()) } else { Err(format!("{stage:?}")) }
+    })
+    .await?;
+    cloud.0.set_faults(&ID, Faults { revoked: true, ..Faults::default() });
+    let stuck = async || {
+        let binding = stage.bindings().get("a").await.map_err(|error| error.to_string())?;
+        let found = binding.annotations().get(annotation::CLEANUP_STUCK).cloned().unwrap_or_default();
+        if found.contains("AuthFailure") { Ok(()) } else { Err(format!("{found:?}")) }
+    };
+    until("it is stuck", stuck).await?;
+    cloud.0.set_faults(&ID, Faults::default());
+    let patch = json!({ "metadata": { "annotations": { annotation::CLEANUP_STUCK: null } } });
+    stage.bindings().patch("a", &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    until("the account is free", async || is_free(&stage).await).await?;
+    assert_eq!(cloud.0.leftovers(&ID), []);
+    Ok(())
+}
