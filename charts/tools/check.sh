@@ -48,7 +48,7 @@ refused 'two replicas on SQLite' 'keep replicas at 1, or use PostgreSQL' --set r
 refused 'an unknown key' '' --set replicaCount=2
 refused 'hap.rules for hap.rule' '' --set 'hap.rules={aws}'
 refused 'no rules' '' --set-json 'hap.rule=[]'
-refused 'an unknown controller' 'there are subscription, cluster and kubeconfig' --set 'controllers={subscription,clusters}'
+refused 'an unknown controller' 'there are subscription, cluster, kubeconfig and cleanup' --set 'controllers={subscription,clusters}'
 refused 'nothing to run' 'there is nothing to run' --set-json 'controllers=[]'
 refused 'a password in the values' 'belongs in a Secret' --set ledger.url=postgres://user:secret@db/allotment
 refused 'a ledger beside the volume' 'the one place where the pod can write' --set ledger.url=sqlite:///tmp/ledger.db
@@ -58,6 +58,9 @@ refused 'an unknown provider' '' --set clusters.providers.ibm.cloudProfile=ibm
 refused 'a limit of 0' '' --set hap.multiHyperscalerAccount.limits.aws=0
 refused 'a pace of 0' '' --set clusters.rollout.clustersPerMinute=0
 refused 'too short a life' '' --set access.maxExpiration=60
+refused 'an unknown mode of cleanup' 'it can be off, plan or delete' --set cleanup.mode=force
+refused 'no settle time' '' --set cleanup.settleSeconds=0
+refused 'a cloud without a table of kinds' '' --set 'cleanup.assumeAbsent.gcp={Disk}'
 refused 'an unknown verbosity' '' --set openmcp.clusterProvider.verbosity=TRACE
 # A schema cannot say these.
 for args in 'gardener.kubeconfigSecretRef.name=' 'networkPolicy.enabled=true,ledger.urlSecretRef.name=ledger'; do
@@ -96,12 +99,15 @@ same_pods 'a policy' --set-json 'access.policies=[{"namespaces":["a"]}]'
 same_pods 'a provider' --set clusters.providers.aws.nodes=10.1.0.0/16
 same_pods 'where Clusters are' --set clusters.namespace=elsewhere
 same_pods 'the pace' --set clusters.rollout.clustersPerMinute=3
+same_pods 'the mode of cleanup' --set cleanup.mode=delete
+same_pods 'an item to keep' --set 'cleanup.keep={vpc-1}'
 same_pods 'the platform' --set tenancy.mode=enforced,'tenancy.platform={default}'
 other_pods 'the label of namespaces' --set tenancy.mode=enforced,tenancy.namespaceLabel=example.com/tenant
 other_pods 'a kind of CloudProfile' --set clusters.providers.aws.cloudProfileKind=NamespacedCloudProfile
 other_pods 'the kind of binding' --set hap.bindingKind=SecretBinding
 other_pods 'the project' --set gardener.namespace=garden-other
 other_pods 'a controller' --set 'controllers={subscription}'
+other_pods 'the rates of cleanup' --set cleanup.readsPerSecond=3
 other_pods 'the address' --set server.address=0.0.0.0:9090
 
 # roles: no wildcards, no cluster-admin, Secrets never for the whole cluster, no password in a ConfigMap; whatever may be
@@ -114,6 +120,23 @@ for file in "$out"/*.yaml; do
 done
 if grep -A12 'kind: ClusterRoleBinding' "$out/everything.yaml" | grep -q 'name: .*-secrets'; then
   bad 'Secrets for the whole cluster'
+else ok; fi
+
+# cleanup: off is off with quotes and without, and Secrets of the garden are for those who label or clean accounts
+printf 'cleanup: {mode: off}\n' >"$out/off.values"
+for args in '--set cleanup.mode=off' "-f $out/off.values"; do
+  # shellcheck disable=SC2086
+  if render $args | grep -q '^ *mode: "off"$'; then ok; else bad "$args is not off"; fi
+done
+may_read_secrets() { render --set garden.render=true --set "controllers={$1}" | grep -A1 'resources: \[secrets\]' | grep -q get; }
+for controllers in cleanup subscription cluster,cleanup; do
+  if may_read_secrets "$controllers"; then ok; else bad "$controllers cannot read the credentials"; fi
+done
+for controllers in cluster kubeconfig cluster,kubeconfig; do
+  if may_read_secrets "$controllers"; then bad "$controllers can read the credentials"; else ok; fi
+done
+if render --show-only templates/rbac.yaml --set 'controllers={cleanup}' | grep -A1 '^ *resources:' | grep -Eq 'kubeconfigrequests|subscriptionrequests'; then
+  bad 'cleanup alone reads what tenants ask for'
 else ok; fi
 
 # servers: every object is accepted by a real one (a namespace, unlike the rest, has to exist for that)
@@ -139,7 +162,7 @@ if [ -n "$control_plane" ]; then
 fi
 if [ -n "$garden" ]; then
   with_namespaces "$garden" garden-kyma garden-eu garden-credentials
-  for name in garden garden-secrets; do accepted "$garden" $name; done
+  for name in garden garden-cleanup garden-secrets; do accepted "$garden" $name; done
 fi
 
 echo "$passed passed, $failed failed"

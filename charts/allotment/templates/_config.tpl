@@ -29,6 +29,11 @@ historyDays: {{ default 400 .Values.ledger.historyDays }}
 {{- range .Values.clusters.providers }}{{ if eq (default "" .cloudProfileKind) "NamespacedCloudProfile" }}true{{ end }}{{ end -}}
 {{- end -}}
 
+{{/* YAML reads `off` without quotes as false, in the values and in the configuration file alike. */}}
+{{- define "allotment.cleanupMode" -}}
+{{- if kindIs "bool" .Values.cleanup.mode -}}off{{- else -}}{{ .Values.cleanup.mode }}{{- end -}}
+{{- end -}}
+
 {{- define "allotment.config" -}}
 hap:
   {{- toYaml .Values.hap | nindent 2 }}
@@ -52,6 +57,9 @@ byoc:
   {{- toYaml .Values.byoc | nindent 2 }}
 quotas:
   {{- toYaml .Values.quotas | nindent 2 }}
+cleanup:
+  mode: {{ include "allotment.cleanupMode" . | quote }}
+  {{- toYaml (omit .Values.cleanup "mode") | nindent 2 }}
 {{- end -}}
 
 {{/* Namespaces of the system inside clusters that a dangerous policy names, for the admission policies. */}}
@@ -65,8 +73,8 @@ quotas:
 What a running operator cannot take over, because connections, sockets and watches are made from it. Its checksum is an
 annotation of the pods, so a change of it restarts them.
 
-Everything else is left out on purpose: rules, plans, limits, the allowlist, policies and the defaults of providers are
-re-read from the mounted file. A restart for them would be harmful, not only needless: on SQLite it stops the operators
+Everything else is left out on purpose: rules, plans, limits, the allowlist, policies, the defaults of providers and most of
+cleanup are re-read from the mounted file. A restart for them would be harmful, not only needless: on SQLite it stops the operators
 for a while, and a bad rule set, which a running operator refuses while it keeps the last good one, would meet an operator
 that starts, has no last good one, and exits.
 */}}
@@ -85,6 +93,8 @@ tenancy:
   namespaceLabel: {{ default "" .Values.tenancy.namespaceLabel | quote }}
 metrics:
   {{- toYaml .Values.metrics | nindent 2 }}
+cleanup:
+  {{- toYaml (pick .Values.cleanup "accountsAtOnce" "readsPerSecond" "writesPerSecond" "awsEndpoint" "openstackAuthUrl") | nindent 2 }}
 hap:
   bindingKind: {{ .Values.hap.bindingKind | quote }}
   labels:

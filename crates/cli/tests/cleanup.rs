@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, api::PostParams};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
-use world::{PROJECT, RULES, Ran, World, until};
+use world::{PROJECT, Ran, World, until};
 
 /// One region is enough: every listing of another one takes the test cloud seconds.
 const REGION: &str = "eu-central-1";
@@ -82,16 +82,14 @@ fn wrong_usage_is_told_before_anything_is_opened() {
 }
 
 async fn cleanup(world: &World, args: &[&str]) -> Ran {
-    world.ask_about(&[&["cleanup"], args].concat()).await
+    let (config, kubeconfig) = (world.folder().join("cleanup.yaml"), world.control_plane_kubeconfig());
+    let reach = ["--config", config.to_str().unwrap(), "--kubeconfig", &kubeconfig];
+    world.allotment(&[&["cleanup"], args, &reach].concat()).await
 }
 
-/// A world whose ledger serves the garden.
-async fn served(cleanup: &str) -> (World, world::Running) {
+/// A world whose ledger serves the garden, and a configuration for people.
+async fn served(section: &str) -> (World, world::Running) {
     let world = World::new().await;
-    let ledger = world.ledger_file().display().to_string();
-    world.configure_with(&format!(
-        "hap: {RULES}\nledger: {{url: 'sqlite://{ledger}'}}\ncontrollers: [subscription]\ncleanup: {cleanup}\n"
-    ));
     let process = world.run("one");
     let maps: Api<ConfigMap> = Api::namespaced(world.garden(), PROJECT);
     until("the ledger serves the garden", async || {
@@ -99,6 +97,13 @@ async fn served(cleanup: &str) -> (World, world::Running) {
         map.map(drop).ok_or_else(|| process.log())
     })
     .await;
+    let (ledger, garden) = (world.ledger_file(), world.garden_kubeconfig());
+    let text = format!(
+        "ledger: {{url: 'sqlite://{}'}}\ngardener: {{kubeconfig: {garden}, name: test, requestsPerSecond: 500}}\n\
+         controllers: [cleanup]\ntenancy: {{mode: trusted}}\ncleanup: {section}\n",
+        ledger.display()
+    );
+    world.file("cleanup.yaml", &text);
     (world, process)
 }
 

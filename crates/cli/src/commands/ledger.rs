@@ -15,7 +15,7 @@ use allotment_operator::{
     metrics::Metrics,
     process::{self, StartError},
     runtime::{clock::Clock, lease},
-    subscription::{LEASE_NAME, Operator, Parts, Trouble},
+    subscription::{LEASE_NAME, Operator, Parts, Rebuild, Trouble},
     survey::Survey,
 };
 use anyhow::{Context, Result};
@@ -39,10 +39,10 @@ pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
                     Err(code) => return Ok(code),
                 };
                 let namespace = operator_namespace.unwrap_or_else(process::own_namespace);
-                if let Some(code) = refused(&opened, force, &namespace).await? {
-                    return Ok(code);
+                match allowed(&opened, force, &namespace).await? {
+                    Ok(how) => rebuild(opened, &how, output).await,
+                    Err(code) => Ok(code),
                 }
-                rebuild(opened, output).await
             }
             LedgerCommand::Migrate { config } => Ok(migrate(&config).await.unwrap_or_else(ended)),
             LedgerCommand::Backup { file, config } => Ok(backup(&config, &file).await.unwrap_or_else(ended)),
@@ -74,9 +74,11 @@ async fn differences(opened: &Opened) -> Result<(Vec<Complaint>, Vec<Grown>)> {
     let survey = opened.survey().await?;
     let compared = compare(&survey.sides());
     let operator = operator(opened).context("the configuration has no rules")?;
-    let identity = identity(&operator, &survey).await?;
-    let disagreements = identity.into_iter().chain(compared.disagreements).collect();
-    Ok((disagreements, compared.foreign))
+    // Beside a ledger, garden or control plane that is not the right one, everything else would mislead.
+    match identity(&operator, &survey).await? {
+        Some(identity) => Ok((vec![identity], Vec::new())),
+        None => Ok((compared.disagreements, compared.foreign)),
+    }
 }
 
 /// Why nothing is handed out from the ledger, if nothing is; none too where the ledger cannot be compared with the garden.
@@ -116,22 +118,28 @@ fn for_people(disagreements: &[Complaint], foreign: &[Grown]) -> String {
     text
 }
 
-/// Why the ledger is not made anew, if it is not.
-async fn refused(opened: &Opened, force: bool, namespace: &str) -> Result<Option<ExitCode>> {
+/// How the ledger is rebuilt; else the exit code of a refusal. The fence names the namespace of the operators that lead.
+async fn allowed(opened: &Opened, force: bool, namespace: &str) -> Result<Result<Rebuild, ExitCode>> {
     if let Err(code) = needs_ledger(opened) {
-        return Ok(Some(code));
+        return Ok(Err(code));
     }
     let control_plane = opened.control_plane.clone().context("there is no way to the control plane")?;
+    let operator = operator(opened).context("the configuration has no rules")?;
+    let fenced = operator.fenced_installation().await?;
+    let namespace = fenced.as_deref().unwrap_or(namespace);
     let leases: Api<Lease> = Api::namespaced(control_plane, namespace);
     let holder = lease::holder(&leases, LEASE_NAME, Clock::system().now()).await?;
-    if let Some(holder) = holder.filter(|_| !force) {
-        output::complain(&anyhow::anyhow!(
-            "{holder} holds the Lease {namespace}/{LEASE_NAME}: stop the operators, or use --force, which a halted one needs \
-             and a working one survives by starting over"
-        ));
-        return Ok(Some(ExitCode::FAILURE));
+    match holder {
+        Some(holder) if !force => {
+            output::complain(&anyhow::anyhow!(
+                "{holder} holds the Lease {namespace}/{LEASE_NAME}: stop the operators, or use --force, which a halted one needs \
+                 and a working one survives by starting over"
+            ));
+            Ok(Err(ExitCode::FAILURE))
+        }
+        // Operators that work go on; else any namespace may take over.
+        holder => Ok(Ok(Rebuild { force, installation: fenced.filter(|_| holder.is_some()) })),
     }
-    Ok(None)
 }
 
 fn unconfirmed() -> ExitCode {
@@ -142,12 +150,12 @@ fn unconfirmed() -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn rebuild(opened: Opened, format: Option<Format>) -> Result<ExitCode> {
+async fn rebuild(opened: Opened, how: &Rebuild, format: Option<Format>) -> Result<ExitCode> {
     // A first look, so that a server that cannot be reached is told and not waited for.
     opened.survey().await?;
     let operator = operator(&opened).context("the configuration has no rules")?;
     output::progress("making the ledger anew ...");
-    let epoch = operator.rebuild().await?;
+    let epoch = operator.rebuild_with(how).await?;
     let rows = operator.ledger().accounts().await?;
     let requests: usize = rows.iter().map(|row| row.assignments.len()).sum();
     let (disagreements, foreign) = differences(&opened).await?;
@@ -191,16 +199,16 @@ async fn backup(config: &Path, file: &Path) -> Result<ExitCode, StartError> {
 /// An operator that is never run.
 fn operator(opened: &Opened) -> Option<Operator> {
     let Opened { garden, control_plane, ledger, settings, policy, config: _ } = opened;
-    Some(
-        Operator::new(Parts {
-            control_plane: control_plane.clone()?,
-            garden: garden.client.clone(),
-            ledger: ledger.clone()?,
-            settings: settings.clone(),
-            policy: policy.clone()?,
-            clock: Clock::system(),
-            metrics: Metrics::new(),
-        })
-        .tied_to_control_plane(),
-    )
+    let operator = Operator::new(Parts {
+        control_plane: control_plane.clone()?,
+        garden: garden.client.clone(),
+        ledger: ledger.clone()?,
+        settings: settings.clone(),
+        policy: policy.clone()?,
+        clock: Clock::system(),
+        metrics: Metrics::new(),
+    });
+    // In a pod the namespace is that of the operators; a person's says nothing.
+    let is_installed = std::env::var_os("POD_NAMESPACE").is_some();
+    Some(if is_installed { operator.tied_to_installation() } else { operator.tied_to_control_plane() })
 }

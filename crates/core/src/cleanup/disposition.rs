@@ -195,14 +195,11 @@ impl<'a> Dispositions<'a> {
             When::Differ(left, right) => {
                 value(left).zip(value(right)).is_some_and(|(left, right)| left != right)
             }
-            When::InStaying(attribute, kind) => match value(attribute) {
-                Some(id) => match self.find(item, kind, id)? {
-                    (_, Disposition::Kept { .. }) => true,
-                    (other, Disposition::Immovable { .. }) => return Err(unclear(&other)),
-                    _ => false,
-                },
-                None => false,
-            },
+            When::InStaying(attribute, kind) => self.why_staying(item, kind, value(attribute))?.is_some(),
+            When::InStayingUnnamed(attribute, kind) => {
+                let because = self.why_staying(item, kind, value(attribute))?;
+                matches!(because, Some(KeptBecause::Rule(_) | KeptBecause::Baseline))
+            }
             When::UsedByStaying(kind, attribute) => self.is_used(item, kind, attribute)?,
             When::All(all) => {
                 for when in *all {
@@ -214,6 +211,21 @@ impl<'a> Dispositions<'a> {
             }
             When::Always => true,
         })
+    }
+
+    /// The reason why an item stays that this one names; none if it goes, or none is named.
+    fn why_staying(
+        &self,
+        item: &Item,
+        kind: &'static str,
+        id: Option<&str>,
+    ) -> Result<Option<&KeptBecause>, Unresolved> {
+        let Some(id) = id else { return Ok(None) };
+        match self.find(item, kind, id)? {
+            (_, Disposition::Kept { because }) => Ok(Some(because)),
+            (other, Disposition::Immovable { .. }) => Err(unclear(&other)),
+            _ => Ok(None),
+        }
     }
 
     fn treat(&self, treatment: &Treatment, item: &Item) -> Disposition {
@@ -230,6 +242,10 @@ impl<'a> Dispositions<'a> {
                     return undecided(&Unresolved(format!("the cloud did not name its {kind}")));
                 };
                 match self.find(item, kind, id) {
+                    Ok((
+                        other,
+                        Disposition::Kept { because: KeptBecause::Rule(_) | KeptBecause::Baseline },
+                    )) => kept(KeptBecause::Rule(format!("it is part of {other}, which stays"))),
                     Ok((other, Disposition::Kept { .. })) => kept(KeptBecause::PartOf(other.to_string())),
                     Ok((other, Disposition::Immovable { .. })) => undecided(&unclear(&other)),
                     Ok((other, _)) => Disposition::Leaving { because: format!("it goes with {other}") },

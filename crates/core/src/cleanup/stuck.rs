@@ -113,6 +113,7 @@ impl Stuck {
             Refusal::Locked { .. } => "remove the lock".to_owned(),
             Refusal::Blocked { .. } => "delete the blocker, or name both in the keep list".to_owned(),
             Refusal::Throttled { .. } => "lower the rate limits, or raise those of the account".to_owned(),
+            Refusal::Other { .. } if item.is_none() => "correct the credentials of its pool entry".to_owned(),
             Refusal::Gone | Refusal::Transient { .. } | Refusal::Other { .. } => {
                 "look at the cloud's status page, or delete it by hand".to_owned()
             }

@@ -79,6 +79,15 @@ impl FenceRecord {
     }
 }
 
+/// Whom a leader serves, where that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// The control plane: the UID of its namespace `kube-system`.
+    pub control_plane: Option<String>,
+    /// The namespace of the operators in it.
+    pub installation: Option<String>,
+}
+
 /// The ledger, as far as it is compared with the fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerFacts {
@@ -92,10 +101,10 @@ pub struct LedgerFacts {
     pub term: Option<String>,
     /// The entries of the fence that the ledger does not have.
     pub missing: Vec<i64>,
-    /// The control plane that is to be served, where that is known.
-    pub control_plane: Option<String>,
-    /// The namespace of the operators that are to serve it, where that is known.
-    pub installation: Option<String>,
+    /// The control plane that is to be served, and the namespace of the operators that are to serve it.
+    pub serves: Served,
+    /// Whom its last leader served. It counts where the fence says nothing.
+    pub served: Served,
 }
 
 /// Signs that this garden was served before.
@@ -106,6 +115,9 @@ pub struct Traces {
     /// SubscriptionRequests that have an account, by their status and the labels of the binding. A finalizer proves nothing: tenants
     /// write finalizers.
     pub requests: usize,
+    /// SubscriptionRequests that are Bound, in a control plane whose operators led before. They say nothing by themselves, because tenants
+    /// forge statuses, but nobody is Bound before the operators lead for the first time.
+    pub bound: usize,
 }
 
 /// The ledger is not the one that the garden was served from last, or not as far as it was then.
@@ -159,7 +171,7 @@ pub enum LedgerMismatch {
     #[error(
         "this garden was served for the control plane whose namespace kube-system has UID {known}, but this one's has {found}: every \
          request of the other one would count as gone, and lose its account; use the kubeconfig of the other one, or, if this one takes \
-         its place with all of its requests, run `allotment ledger rebuild`"
+         its place with all of its requests, run `allotment ledger rebuild --force`"
     )]
     OtherControlPlane {
         /// The one that the garden knows.
@@ -209,14 +221,15 @@ pub fn verify(fence: &Fence, ledger: &LedgerFacts, traces: Traces) -> Result<(),
         Fence::Unreadable => return verify_first_start("names no ledger", ledger, traces),
         Fence::Known(known) => known,
     };
-    let LedgerFacts { uuid, epoch, is_empty: _, term, missing, control_plane, installation } = ledger;
+    let LedgerFacts { uuid, epoch, is_empty: _, term, missing, serves, served } = ledger;
     if known.ledger != *uuid {
         return Err(LedgerMismatch::Foreign { known: known.ledger.clone(), found: uuid.clone() });
     }
     if known.epoch > *epoch {
         return Err(LedgerMismatch::Old { known: known.epoch, found: *epoch });
     }
-    if let (Some(known), Some(found)) = (&known.control_plane, control_plane)
+    let control_plane = known.control_plane.as_ref().or(served.control_plane.as_ref());
+    if let (Some(known), Some(found)) = (control_plane, &serves.control_plane)
         && known != found
     {
         let (known, found) = (known.clone(), found.clone());
@@ -232,7 +245,8 @@ pub fn verify(fence: &Fence, ledger: &LedgerFacts, traces: Traces) -> Result<(),
         return Err(LedgerMismatch::WentBack { missing: *missing });
     }
     // Last: whatever is wrong with the ledger itself says more.
-    match (&known.installation, installation) {
+    let installation = known.installation.as_ref().or(served.installation.as_ref());
+    match (installation, &serves.installation) {
         (Some(known), Some(found)) if known != found => {
             Err(LedgerMismatch::OtherInstallation { known: known.clone(), found: found.clone() })
         }
@@ -251,6 +265,10 @@ fn verify_first_start(
         Traces { requests, .. } if requests > 0 => {
             format!("{requests} SubscriptionRequests have accounts whose labels agree")
         }
+        Traces { bound, .. } if bound > 0 => format!(
+            "{bound} SubscriptionRequests are Bound and the operators' Lease is older than this process, so they have served another \
+             garden or from another ledger (check `gardener` and `ledger` in the configuration)"
+        ),
         _ => return Ok(()),
     };
     Err(LedgerMismatch::NoFence { fence, trace })
@@ -278,9 +296,14 @@ mod tests {
             is_empty: false,
             term: Some("T5".to_owned()),
             missing: vec![],
-            control_plane: Some("C".to_owned()),
-            installation: Some("I".to_owned()),
+            serves: serves("C", "I"),
+            served: Served::default(),
         }
+    }
+
+    fn serves(control_plane: &str, installation: &str) -> Served {
+        let (control_plane, installation) = (Some(control_plane.to_owned()), Some(installation.to_owned()));
+        Served { control_plane, installation }
     }
 
     fn verdict(fence: Fence, ledger: LedgerFacts) -> Option<LedgerMismatch> {
@@ -331,12 +354,20 @@ mod tests {
         assert!(matches!(old, Some(LedgerMismatch::Old { .. })), "{old:?}");
         let lost = verdict(known(), LedgerFacts { missing: vec![101, 100], ..facts() });
         assert_eq!(lost, Some(LedgerMismatch::WentBack { missing: 100 }));
-        let elsewhere = verdict(known(), LedgerFacts { control_plane: Some("D".to_owned()), ..facts() });
+        let elsewhere = verdict(known(), LedgerFacts { serves: serves("D", "I"), ..facts() });
         assert!(matches!(elsewhere, Some(LedgerMismatch::OtherControlPlane { .. })), "{elsewhere:?}");
-        assert_eq!(verdict(known(), LedgerFacts { control_plane: None, ..facts() }), None, "nobody can tell");
-        let second = verdict(known(), LedgerFacts { installation: Some("J".to_owned()), ..facts() });
+        let unknown = LedgerFacts { serves: Served::default(), ..facts() };
+        assert_eq!(verdict(known(), unknown), None, "nobody can tell");
+        let second = verdict(known(), LedgerFacts { serves: serves("C", "J"), ..facts() });
         assert!(matches!(second, Some(LedgerMismatch::OtherInstallation { .. })), "{second:?}");
-        assert_eq!(verdict(known(), LedgerFacts { installation: None, ..facts() }), None, "nobody can tell");
+        // Somebody took the fields out of the fence: the ledger remembers.
+        let bare = || Fence::Known(FenceRecord { control_plane: None, installation: None, ..record() });
+        assert_eq!(verdict(bare(), facts()), None, "an older version wrote both");
+        let remembered = |serves| LedgerFacts { serves, served: self::serves("C", "I"), ..facts() };
+        let elsewhere = verdict(bare(), remembered(serves("D", "I")));
+        assert!(matches!(elsewhere, Some(LedgerMismatch::OtherControlPlane { .. })), "{elsewhere:?}");
+        let second = verdict(bare(), remembered(serves("C", "J")));
+        assert!(matches!(second, Some(LedgerMismatch::OtherInstallation { .. })), "{second:?}");
         let copied = verdict(known(), LedgerFacts { term: Some("other".to_owned()), ..facts() });
         assert!(matches!(copied, Some(LedgerMismatch::Copied { .. })), "{copied:?}");
     }
@@ -348,8 +379,9 @@ mod tests {
             assert_eq!(verify(&fence, &empty(), Traces::default()), Ok(()), "a first start");
             let found = [
                 verify(&fence, &facts(), Traces::default()),
-                verify(&fence, &empty(), Traces { shoots: 1, requests: 0 }),
-                verify(&fence, &empty(), Traces { shoots: 0, requests: 1 }),
+                verify(&fence, &empty(), Traces { shoots: 1, ..Traces::default() }),
+                verify(&fence, &empty(), Traces { requests: 1, ..Traces::default() }),
+                verify(&fence, &empty(), Traces { bound: 1, ..Traces::default() }),
             ];
             for verdict in found {
                 let error = verdict.unwrap_err();

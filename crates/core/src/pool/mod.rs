@@ -27,7 +27,7 @@ pub use complaint::{Ailment, Complaint};
 pub use decide::{Answer, Choice, Dedicated, Lack, Question, decide};
 pub use entry::Entry;
 pub use examine::{Patient, PoolSummary, occupied_account, same_credentials, state, summarize};
-pub use fence::{FENCED_ENTRIES, Fence, FenceRecord, LedgerFacts, LedgerMismatch, Traces, verify};
+pub use fence::{FENCED_ENTRIES, Fence, FenceRecord, LedgerFacts, LedgerMismatch, Served, Traces, verify};
 pub use fit::{account_is_for, account_is_of_pool};
 pub use key::{LabelKeys, PoolKey};
 pub use limits::{Accounts, Limit, MultiAccount};

@@ -187,6 +187,12 @@ fn dedicated(entry: &Entry, row: &Row, shoots: Shoots, in_twins: u32) -> Step {
             ),
         },
         Holding::Draining(tenant) if entry.dirty => Step::BecameDirty(Some(tenant.clone())),
+        // The label is newer than the ledger, which may have been put back: it is that tenant's, and not to be cleaned.
+        Holding::Draining(tenant)
+            if entry.tenant.as_ref().is_some_and(|holder| holder != tenant) && empty =>
+        {
+            Step::Free
+        }
         // Dirty means that its content may be destroyed: never while a Shoot lives there, or is about to.
         Holding::Draining(_) if shoots.all > 0 || in_twins > 0 => Step::Rest,
         Holding::Draining(_) => Step::WriteDirty,

@@ -9,7 +9,7 @@ use allotment_clouds::{Cloud, take_inventory, take_witness};
 use allotment_core::{
     cleanup::{
         Baseline, CloudAccountId, Inventory, NotSupported, Plan, Question, Refusal, Stage, Stuck,
-        TechnicalId, Verdict, plan, verdict,
+        TechnicalId, UnknownCell, Verdict, plan, verdict,
     },
     pool::AccountName,
 };
@@ -48,6 +48,14 @@ pub enum ByHandError {
         reported: CloudAccountId,
         /// The recorded one.
         recorded: CloudAccountId,
+    },
+    /// A baseline with gaps would leave items unprotected.
+    #[error("no baseline is taken of {account}: {}", Stuck::unknown(.cell))]
+    Gap {
+        /// The account.
+        account: AccountName,
+        /// The first gap.
+        cell: Box<UnknownCell>,
     },
     /// An account in use gets no baseline.
     #[error(
@@ -175,6 +183,11 @@ impl ByHand {
             (id, kept.and_then(|kept| kept.baseline.clone()))
         } else {
             let inventory = self.inventory(account, &*client).await?;
+            let assumed = self.0.assumed_absent(inventory.cloud);
+            if let Some(cell) = inventory.unknown().into_iter().find(|cell| !cell.is_assumed_absent(&assumed))
+            {
+                return Err(ByHandError::Gap { account: account.clone(), cell: Box::new(cell) });
+            }
             let witness = take_witness(&*client, &inventory, &now).await;
             (inventory.account.clone(), Some(Baseline::take(&inventory, Some(&witness))))
         };

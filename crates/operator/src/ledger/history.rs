@@ -212,6 +212,19 @@ pub(super) async fn last(
     Ok(entries.last().map(|entry| entry.event))
 }
 
+/// Whether an account was last claimed for this tenant, by a request. Neither a person's label nor a cleaned account is.
+pub(super) async fn was_claimed_for(
+    transaction: &mut Transaction,
+    account: &AccountName,
+    tenant: &Tenant,
+) -> Result<bool, LedgerError> {
+    const SQL: &str = "SELECT event, tenant FROM history WHERE garden = $1 AND project = $2 AND account = $3 \
+         AND event IN ('claimed', 'adopted', 'cleaned', 'lost') ORDER BY id DESC LIMIT 1";
+    let rows = transaction.query(SQL, &[Value::from(account.as_str())]).await?;
+    let Some(row) = rows.first() else { return Ok(false) };
+    Ok(row.text(0)? == Event::Claimed.as_str() && row.maybe_text(1)? == Some(tenant.as_str()))
+}
+
 fn entry(row: &Row) -> Result<Entry, LedgerError> {
     Ok(Entry {
         id: row.int(0)?,

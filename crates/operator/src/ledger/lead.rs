@@ -6,7 +6,7 @@ use super::{
     store::Value,
     transaction::{Leader, Transaction, time},
 };
-use allotment_core::pool::Epoch;
+use allotment_core::pool::{Epoch, Served};
 
 /// Which ledger this is.
 pub(super) async fn identity(transaction: &mut Transaction) -> Result<LedgerId, LedgerError> {
@@ -18,7 +18,25 @@ pub(super) async fn identity(transaction: &mut Transaction) -> Result<LedgerId, 
     let epoch = epoch(transaction).await?;
     // A rebuild clears the ledger before it fills it again, and writes the fence last.
     let is_empty = transaction.query(ANYTHING, &[]).await?.is_empty() && !awaits_leader(transaction).await?;
-    Ok(LedgerId { uuid, epoch, is_empty })
+    let served = served(transaction).await?;
+    Ok(LedgerId { uuid, epoch, is_empty, served })
+}
+
+async fn served(transaction: &mut Transaction) -> Result<Served, LedgerError> {
+    const SQL: &str = "SELECT control_plane, installation FROM leaders WHERE garden = $1 AND project = $2";
+    let rows = transaction.query(SQL, &[]).await?;
+    let Some(row) = rows.first() else { return Ok(Served::default()) };
+    let text = |column| Ok(row.maybe_text(column)?.map(ToOwned::to_owned));
+    Ok(Served { control_plane: text(0)?, installation: text(1)? })
+}
+
+/// Writes down whom the leader serves.
+pub(super) async fn serve(transaction: &mut Transaction, served: &Served) -> Result<(), LedgerError> {
+    const SQL: &str = "UPDATE leaders SET control_plane = $3, installation = $4 \
+         WHERE garden = $1 AND project = $2";
+    let Served { control_plane, installation } = served;
+    let parameters = [Value::from(control_plane.as_deref()), Value::from(installation.as_deref())];
+    transaction.query(SQL, &parameters).await.map(drop)
 }
 
 /// The epoch of now; 0 where nobody has led yet.

@@ -1,6 +1,10 @@
 //! What was seen outside, written down if the account is still as it was when that was looked at.
 
-use super::{Account, Event, LedgerError, accounts, history::Note, transaction::Transaction};
+use super::{
+    Account, Event, LedgerError, accounts,
+    history::{self, Note},
+    transaction::Transaction,
+};
 use allotment_core::pool::{AccountName, Holding, PoolKey, Tenant};
 
 /// What was learnt about an account.
@@ -86,13 +90,17 @@ pub(super) async fn learn(
         }
     };
     let after = what_becomes_of(&before, pool, learned, clusters).map_err(objection)?;
-    let Some(after) = after else {
+    let Some(mut after) = after else {
         if row.is_some() {
             transaction.note(note(learned, &before, because)).await?;
             accounts::delete(transaction, account).await?;
         }
         return Ok(());
     };
+    // After a rebuild: a claim whose request is gone by now. A label that people wrote ahead of need was never claimed.
+    if let (Learned::Adopted(tenant), None) = (learned, &row) {
+        after.leaving = history::was_claimed_for(transaction, account, tenant).await?;
+    }
     if after == before {
         return Ok(());
     }

@@ -78,7 +78,7 @@ pub use reserve::{Ask, Entries, Observed, Reserved, Who};
 pub use weather::{Fate, Wait, Weather};
 pub use writes::Writes;
 
-use allotment_core::pool::{AccountName, Epoch, Holding, PoolKey, RequestUid, Retention, Tenant};
+use allotment_core::pool::{AccountName, Epoch, Holding, PoolKey, RequestUid, Retention, Served, Tenant};
 use jiff::Timestamp;
 use std::{fmt, sync::Arc};
 pub(crate) use store::check_url;
@@ -120,6 +120,8 @@ pub struct LedgerId {
     pub epoch: Epoch,
     /// Whether it knows no account and no request (of this garden and project), and is not being rebuilt.
     pub is_empty: bool,
+    /// Whom its last leader served.
+    pub served: Served,
 }
 
 /// The past of a ledger, as far as it is compared with the fence.
@@ -282,6 +284,14 @@ impl Ledger {
             self.recent.led(*epoch, term);
         }
         led
+    }
+
+    /// Writes down whom the leader serves.
+    pub async fn serve(&self, epoch: Epoch, served: &Served, now: Timestamp) -> Result<(), LedgerError> {
+        in_transaction!(write self, "write whom the leader serves", now, |transaction| {
+            transaction.under(epoch).await?;
+            lead::serve(transaction, served).await
+        })
     }
 
     /// Whether it was made anew, and nobody has led since: whoever waits is queued by the next leader.

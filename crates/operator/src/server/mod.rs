@@ -236,10 +236,17 @@ async fn about_accounts(operator: &subscription::Operator) -> Vec<Check> {
         }
         None => (Mark::Good, "nothing stands against it".to_owned()),
     };
+    let quarantined = operator.with_index(|index| index.quarantined());
     let accounts = match operator.to_look_at() {
-        none if none.is_empty() => (Mark::Good, "none needs a person".to_owned()),
+        none if none.is_empty() && quarantined == 0 => (Mark::Good, "none needs a person".to_owned()),
         // Anybody may read this page: which ones they are, and whose, is not on it.
-        some => (Mark::Worry, format!("{} need a person; `allotment pool doctor` names them", some.len())),
+        some => {
+            let says = format!(
+                "{} need a person, {quarantined} are in quarantine; `allotment pool doctor` names them",
+                some.len()
+            );
+            (Mark::Worry, says)
+        }
     };
     let mut checks = vec![Check::new("ledger", ledger)];
     checks.extend(about_durability(operator).await);

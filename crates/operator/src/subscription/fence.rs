@@ -12,7 +12,7 @@ use crate::{
     planted::Planted,
     runtime::{call::call, queue::Outcome},
 };
-use allotment_core::pool::{Fence, FenceRecord};
+use allotment_core::pool::{Fence, FenceRecord, Served};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{
     Api, ResourceExt,
@@ -63,21 +63,39 @@ impl Inner {
         })
     }
 
-    /// Makes the fence this term's, unless it has changed since it was read.
+    /// Makes the fence this term's, unless it has changed since it was read. The ledger remembers whom it serves, where that is not
+    /// what it remembers from before.
     pub(super) async fn win_fence(
         &self,
         ledger: String,
         term: Term,
         id: String,
-        version: Option<&str>,
+        found: &FoundFence,
+        before: &Served,
+        serves: Served,
     ) -> Result<(), Trouble> {
         let (progress, epoch) = (self.ledger.progress(), term.epoch);
-        let (term, control_plane) = (Some(id), self.control_plane_uid().await?);
-        let (entries, installation) = (progress.entries, self.installation());
+        let known = match &found.fence {
+            Fence::Known(known) => known.control_plane.clone(),
+            Fence::Missing | Fence::Unreadable => None,
+        };
+        // Whoever cannot tell takes nothing away.
+        let serves = Served { control_plane: serves.control_plane.or(known), ..serves };
+        let Served { control_plane, installation } = serves.clone();
+        let (term, entries) = (Some(id), progress.entries);
         let record = FenceRecord { ledger, epoch, term, entries, control_plane, installation };
-        let version = self.write_fence(&record, version).await?;
+        let version = self.write_fence(&record, found.version.as_deref()).await?;
         *self.fenced.lock().await = Some(Fenced { record, version, commits: progress.commits });
+        let remembers = self.tie.get() == Some(&Tie::Installation) || *before != Served::default();
+        if remembers && *before != serves {
+            self.ledger.serve(epoch, &serves, self.clock.now()).await?;
+        }
         Ok(())
+    }
+
+    /// Whom this operator serves, where it is tied to somebody.
+    pub(super) async fn serves(&self) -> Result<Served, Trouble> {
+        Ok(Served { control_plane: self.control_plane_uid().await?, installation: self.installation() })
     }
 
     /// The namespace of the operators, where this one is a part of an installation.
@@ -95,7 +113,8 @@ impl Inner {
         let namespaces: Api<Namespace> = Api::all(self.control_plane.clone());
         match call(|| format!("read Namespace {ROOT}"), namespaces.get_metadata_opt(ROOT)).await {
             Ok(found) => Ok(found.and_then(|found| found.metadata.uid)),
-            Err(error) if error.code() == Some(403) => {
+            // A person may lack the right. An operator has to know whom it serves: every request of another control plane is gone for it.
+            Err(error) if error.code() == Some(403) && self.installation().is_none() => {
                 tracing::warn!(
                     because = "the operator may not get Namespace kube-system of the control plane: its ClusterRole lacks the rule",
                     "a wrong control plane would not be noticed"
@@ -124,8 +143,13 @@ impl Inner {
                 Err(Trouble::Call(error)) if error.is_conflict() || error.is_not_found() => {
                     fenced.version = self.still_ours(&fenced.record).await?;
                 }
-                Err(trouble) => return Err(trouble),
+                Err(trouble) => {
+                    // Nothing is published until it can be written.
+                    self.halted.send_replace(Some(format!("nothing is handed out: {trouble}")));
+                    return Err(trouble);
+                }
             }
+            self.halted.send_if_modified(|halted| halted.take().is_some());
         }
         Err(TermError::Contended.into())
     }

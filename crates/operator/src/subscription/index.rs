@@ -215,6 +215,11 @@ impl Index {
         self.sizes.get(pool).copied().unwrap_or_default()
     }
 
+    /// The accounts in quarantine.
+    pub fn quarantined(&self) -> usize {
+        self.sizes.values().map(|size| size.quarantined).sum()
+    }
+
     /// The Shoots in an account, by name.
     pub fn shoots_in(&self, account: &AccountName) -> impl Iterator<Item = (&String, &ShootFact)> {
         let by_name = [BindingRef::Credentials(account.to_string()), BindingRef::Secret(account.to_string())];

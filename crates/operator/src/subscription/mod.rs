@@ -35,7 +35,7 @@ pub use fence::IDENTITY;
 pub use index::{Index, PoolEntry, RequestName, ShootFact};
 pub use learn::Followed;
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
-pub use term::TermError;
+pub use term::{Rebuild, TermError};
 pub use trouble::Trouble;
 
 use allotment_core::pool::{AccountName, PoolKey, RequestUid, Tenant};

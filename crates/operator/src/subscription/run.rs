@@ -6,7 +6,7 @@ use super::{
     forged::BOUND_RESYNC,
     history::HISTORY_DELAY,
     positions::Positions,
-    term::{Term, TermError},
+    term::{Rebuild, Term, TermError},
     waiting::Waiting,
     write::NewestShoots,
 };
@@ -32,7 +32,7 @@ use allotment_api::{
     kyma::{BindingKind, SubscriptionRequest},
 };
 use allotment_core::{
-    pool::{AccountName, Epoch, LabelKeys, MultiAccount, RequestUid, Traces, tenant_of, wanted},
+    pool::{AccountName, Epoch, Fence, LabelKeys, MultiAccount, RequestUid, Traces, tenant_of, wanted},
     quotas::Fairness,
     rules::RuleSet,
     tenancy::Tenancy,
@@ -143,7 +143,7 @@ pub(super) struct Inner {
     queue: Queue<Task>,
     pub(super) waiting: Mutex<Waiting>,
     /// Why nothing is handed out, if nothing is.
-    halted: watch::Sender<Option<String>>,
+    pub(super) halted: watch::Sender<Option<String>>,
     leadership: Leadership,
     /// The fence as this term wrote it last. Locked while it is written, so that one write serves all who wait.
     pub(super) fenced: tokio::sync::Mutex<Option<Fenced>>,
@@ -300,10 +300,23 @@ impl Operator {
     /// Makes the ledger anew from the cluster, and the garden's own: whoever leads under an older epoch may write nothing
     /// any more, and an operator that halted because the ledger did not fit goes on.
     pub async fn rebuild(&self) -> Result<Epoch, Trouble> {
+        self.rebuild_with(&Rebuild::default()).await
+    }
+
+    /// The namespace of the operators that the fence names.
+    pub async fn fenced_installation(&self) -> Result<Option<String>, Trouble> {
+        match self.0.read_fence().await?.fence {
+            Fence::Known(known) => Ok(known.installation),
+            Fence::Missing | Fence::Unreadable => Ok(None),
+        }
+    }
+
+    /// The same, with a choice.
+    pub async fn rebuild_with(&self, rebuild: &Rebuild) -> Result<Epoch, Trouble> {
         tokio::select! {
             biased;
             () = Box::pin(self.follow_all()) => pending().await,
-            rebuilt = Box::pin(self.0.rebuild()) => rebuilt,
+            rebuilt = Box::pin(self.0.rebuild(rebuild)) => rebuilt,
         }
     }
 

@@ -1,18 +1,23 @@
 //! What a new leader does before it hands anything out: it makes sure that the ledger is the right one, raises the epoch
 //! in it, and compares it with the garden.
 
-use super::{IDENTITY, RequestName, Task, Trouble, fence::FoundFence, index::Index, run::Inner};
+use super::{
+    IDENTITY, LEASE_NAME, RequestName, Task, Trouble, fence::FoundFence, index::Index, request::is_bound,
+    run::Inner,
+};
 use crate::{
     ledger::{Account, Assignment, LedgerId, Past, RequestKey},
     planted::Planted,
-    runtime::events::Tone,
+    runtime::{call::call, events::Tone},
 };
 use allotment_api::kyma::{SubscriptionPhase, SubscriptionRequest};
 use allotment_core::pool::{
-    AccountName, Epoch, Fence, Holding, LedgerFacts, LedgerMismatch, RequestUid, Traces, verify, wanted,
+    AccountName, Epoch, Fence, Holding, LedgerFacts, LedgerMismatch, RequestUid, Served, Traces, verify,
+    wanted,
 };
-use k8s_openapi::api::core::v1::ObjectReference;
-use kube::ResourceExt;
+use jiff::SignedDuration;
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::ObjectReference};
+use kube::{Api, ResourceExt};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -20,6 +25,18 @@ use std::{
 
 /// While there is no fence, everything is listed anew so often: the caches say whether there are signs of an earlier ledger.
 const RELIST_EVERY: Duration = Duration::from_secs(300);
+
+/// A Lease that is older was not made for this first start, however long the database or the garden kept it waiting.
+const FIRST_ATTEMPTS: SignedDuration = SignedDuration::from_mins(10);
+
+/// How a ledger is rebuilt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuild {
+    /// Also for another control plane than the garden was served for.
+    pub force: bool,
+    /// The namespace of the operators that go on; none: any.
+    pub installation: Option<String>,
+}
 
 /// A time of leadership.
 #[derive(Clone, Copy, Debug)]
@@ -50,14 +67,14 @@ impl Inner {
             let epoch = self.ledger.epoch().await?;
             self.lead(epoch).await?;
         }
-        let Verified { uuid, epoch, found } = self.verify_ledger_identity(None).await?;
+        let Verified { uuid, epoch, found, served } = self.verify_ledger_identity(None).await?;
         self.confirm_caches().await?;
         let (term, id) = self.lead(epoch).await?;
         if found.fence == Fence::Missing {
             // The leader before this one may have written since the ledger was read; from now on it cannot.
             self.verify_ledger_identity(None).await?;
         }
-        self.win_fence(uuid, term, id, found.version.as_deref()).await?;
+        self.win_fence(uuid, term, id, &found, &served, self.serves().await?).await?;
         self.compare(term).await?;
         if found.fence == Fence::Missing {
             self.tell_first_start().await?;
@@ -69,16 +86,22 @@ impl Inner {
     /// The ledger's UUID and the fence, if the two fit. Without traces, they are looked for where they matter.
     pub(super) async fn verify_ledger_identity(&self, traces: Option<Traces>) -> Result<Verified, Trouble> {
         // The ledger first: somebody may rebuild it meanwhile, and writes the fence last. The epoch then differs when this term begins.
-        let LedgerId { uuid, epoch, is_empty } = self.ledger.identity().await?;
+        let LedgerId { uuid, epoch, is_empty, served } = self.ledger.identity().await?;
         let found = self.read_fence().await?;
         let Past { term, missing } = match &found.fence {
             Fence::Known(known) => self.ledger.past(known.epoch, &known.entries).await?,
             Fence::Missing | Fence::Unreadable => Past { term: None, missing: Vec::new() },
         };
-        let control_plane = self.control_plane_uid().await?;
-        let installation = self.installation();
-        let facts =
-            LedgerFacts { uuid: uuid.clone(), epoch, is_empty, term, missing, control_plane, installation };
+        let serves = self.serves().await?;
+        let facts = LedgerFacts {
+            uuid: uuid.clone(),
+            epoch,
+            is_empty,
+            term,
+            missing,
+            serves,
+            served: served.clone(),
+        };
         let traces = match (&found.fence, traces) {
             (_, Some(traces)) => traces,
             (Fence::Known(_), None) => {
@@ -94,7 +117,7 @@ impl Inner {
             Err(mismatch) if !self.is_overlooked(&mismatch) => return Err(TermError::from(mismatch).into()),
             _ => (),
         }
-        Ok(Verified { uuid, epoch, found })
+        Ok(Verified { uuid, epoch, found, served })
     }
 
     /// Whether a planted fault lets a term begin nevertheless.
@@ -117,7 +140,23 @@ impl Inner {
         for assignment in self.proven_assignments(&BTreeSet::new()) {
             requests += usize::from(self.may_heal(&assignment).await?);
         }
-        Ok(Traces { shoots, requests })
+        let bound = if self.led_before().await? { self.count_bound() } else { 0 };
+        Ok(Traces { shoots, requests, bound })
+    }
+
+    /// Whether operators led in this namespace before this process came: tenants do not write there.
+    async fn led_before(&self) -> Result<bool, Trouble> {
+        if self.installation().is_none() {
+            return Ok(false);
+        }
+        let leases: Api<Lease> = Api::namespaced(self.control_plane.clone(), &self.settings.lease_namespace);
+        let found = call(|| format!("read Lease {LEASE_NAME}"), leases.get_metadata_opt(LEASE_NAME)).await?;
+        let created = found.and_then(|found| found.metadata.creation_timestamp);
+        Ok(created.is_some_and(|created| self.clock.now().duration_since(created.0) > FIRST_ATTEMPTS))
+    }
+
+    fn count_bound(&self) -> usize {
+        self.index().requests().filter(|(_, request)| is_bound(request)).count()
     }
 
     /// Raises the epoch in the ledger, unless somebody has done so since it was read.
@@ -130,16 +169,24 @@ impl Inner {
     }
 
     /// Throws away what the ledger says about the present, and makes it anew from the cluster.
-    pub(super) async fn rebuild(&self) -> Result<Epoch, Trouble> {
+    pub(super) async fn rebuild(&self, rebuild: &Rebuild) -> Result<Epoch, Trouble> {
         self.cache.until_complete().await;
         let found = self.read_fence().await?;
-        let LedgerId { uuid, epoch, .. } = self.ledger.identity().await?;
+        let serves = self.serves().await?;
+        if let (Fence::Known(known), Some(ours)) = (&found.fence, &serves.control_plane)
+            && let Some(known) = known.control_plane.as_ref().filter(|known| *known != ours && !rebuild.force)
+        {
+            let (known, found) = (known.clone(), ours.clone());
+            return Err(TermError::from(LedgerMismatch::OtherControlPlane { known, found }).into());
+        }
+        let serves = Served { installation: rebuild.installation.clone(), ..serves };
+        let LedgerId { uuid, epoch, served, .. } = self.ledger.identity().await?;
         self.confirm_caches().await?;
         let (term, id) = self.lead(epoch).await?;
         self.ledger.clear(term.epoch, "made anew from the cluster", self.clock.now()).await?;
         self.compare(term).await?;
         // Last: where this breaks off before, a halted operator stays halted.
-        self.win_fence(uuid, term, id, found.version.as_deref()).await?;
+        self.win_fence(uuid, term, id, &found, &served, serves).await?;
         Ok(term.epoch)
     }
 
@@ -263,6 +310,7 @@ pub(super) struct Verified {
     uuid: String,
     epoch: Epoch,
     found: FoundFence,
+    served: Served,
 }
 
 /// The account whose binding a request's status names.

@@ -202,6 +202,7 @@ impl Survey {
         Traces {
             shoots: self.index.labelled_shoots(),
             requests: requests.filter(|asked| has_account(asked)).count(),
+            bound: 0,
         }
     }
 

@@ -298,6 +298,46 @@ pub async fn a_second_installation_on_the_same_ledger_halts(landscape: Landscape
     goes_on(&there).await
 }
 
+/// Somebody takes fields out of the fence: the ledger remembers whom it served.
+pub async fn a_fence_that_lost_fields_is_compared_with_the_ledger(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a"], json!({ "hyperscalerType": "aws" })).await?;
+    let run = |operator: Operator| {
+        Running::new(operator.tied_to_installation(), |operator| async move { operator.run().await })
+    };
+    let here = run(stage.operator("here", &stage.ledger));
+    stage.ask("r", "ga-1").await?;
+    stage.bound("r").await?;
+    drop(here);
+    let maps: Api<ConfigMap> = Api::namespaced(landscape.garden.clone(), &stage.plot.garden_namespace);
+    let bare = json!({ "data": { "controlPlane": null, "installation": null } });
+    maps.patch("allotment-ledger", &PatchParams::default(), &Patch::Merge(&bare)).await?;
+    let drill = landscape.plot_without_gardenlet().await?;
+    let there = run(operator_in(&stage, &drill, &stage.ledger));
+    halts_because(&there, &stage.plot.namespace).await?;
+    drop(there);
+    let again = run(stage.operator("again", &stage.ledger));
+    stage.ask("next", "ga-1").await?;
+    stage.bound("next").await?;
+    drop(again);
+    Ok(())
+}
+
+/// A claim is published only after the fence was written, and whoever waits has to learn why it is not.
+pub async fn a_fence_that_cannot_be_written_halts(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a", "b"], json!({ "hyperscalerType": "aws" })).await?;
+    let running = stage.start();
+    stage.ask("r", "ga-1").await?;
+    stage.bound("r").await?;
+    let maps: Api<ConfigMap> = Api::namespaced(landscape.garden.clone(), &stage.plot.garden_namespace);
+    let immutable = json!({ "immutable": true });
+    maps.patch("allotment-ledger", &PatchParams::default(), &Patch::Merge(&immutable)).await?;
+    stage.ask("next", "ga-2").await?;
+    halts_because(&running, "immutable").await?;
+    Ok(())
+}
+
 /// An operator of another installation on the same garden.
 fn start_in(stage: &Stage, plot: &Plot, ledger: &Ledger) -> Running {
     Running::new(operator_in(stage, plot, ledger), |operator| async move { operator.run().await })

@@ -39,6 +39,26 @@ pub async fn another_ledger_is_noticed(landscape: Landscape) -> Outcome {
     Ok(())
 }
 
+/// The request left while no operator ran, and the ledger was made anew: nothing but the history tells that the label is ours.
+pub async fn a_claim_whose_request_is_gone_is_drained_after_a_rebuild(landscape: Landscape) -> Outcome {
+    let stage = Stage::new(&landscape).await?;
+    stage.accounts(&["a"], json!({ "hyperscalerType": "aws" })).await?;
+    stage.accounts(&["ahead"], json!({ "hyperscalerType": "aws", "tenantName": "ga-2" })).await?;
+    let first = stage.start();
+    stage.ask("r", "ga-1").await?;
+    stage.bound("r").await?;
+    drop(first);
+    let free = json!({ "metadata": { "finalizers": null } });
+    stage.requests().patch("r", &PatchParams::default(), &Patch::Merge(&free)).await?;
+    stage.delete("r").await?;
+    stage.gone("r").await?;
+    stage.operator("repair", &stage.ledger).rebuild().await?;
+    let _second = stage.start();
+    stage.labelled("a", "dirty", Some("true")).await?;
+    stage.labelled("ahead", "dirty", None).await?;
+    Ok(())
+}
+
 pub async fn an_old_ledger_is_noticed(landscape: Landscape) -> Outcome {
     let stage = Stage::new(&landscape).await?;
     stage.accounts(&["a"], json!({ "hyperscalerType": "aws" })).await?;

@@ -52,6 +52,7 @@ fn ended(account: &AccountName, error: ByHandError) -> ExitCode {
         | ByHandError::NotSupported(_)
         | ByHandError::OtherAccount { .. }
         | ByHandError::InUse { .. } => true,
+        ByHandError::Gap { cell, .. } => cell.missing.is_some(),
         ByHandError::Refused { refusal, .. } => !refusal.is_temporary(),
         ByHandError::Reconcile(error) => matches!(
             error,

@@ -229,13 +229,19 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         rules: &[
+            FOREIGN,
             (
                 When::All(&[When::Is(PRISTINE, &["true"]), When::InStaying(GROUP, SECURITY_GROUP)]),
                 Treatment::Keep("every new default security group has it"),
             ),
+            // Tenants add rules to the default group of the default VPC.
+            (When::InStayingUnnamed(GROUP, SECURITY_GROUP), Treatment::Delete),
+            (
+                When::InStaying(GROUP, SECURITY_GROUP),
+                Treatment::Keep("it belongs to a security group that stays"),
+            ),
             // Two groups that refer to each other keep each other for ever.
             (When::Differ(GROUP, REFERENCED_GROUP), Treatment::Delete),
-            (When::InStaying(GROUP, SECURITY_GROUP), Treatment::Delete),
             (When::Always, Treatment::GoesWith { attribute: GROUP, kind: SECURITY_GROUP }),
         ],
         ..regional(

@@ -142,6 +142,8 @@ pub enum When {
     Differ(&'static str, &'static str),
     /// The attribute names an item of this kind that stays.
     InStaying(&'static str, &'static str),
+    /// The same, and nobody named it: it stays by a rule or the baseline, which know its parts.
+    InStayingUnnamed(&'static str, &'static str),
     /// An item of this kind stays and names this item in the attribute.
     UsedByStaying(&'static str, &'static str),
     /// All of them.
@@ -153,7 +155,9 @@ pub enum When {
 impl When {
     fn refers_to(&self, kinds: &mut Vec<&'static str>) {
         match self {
-            Self::InStaying(_, kind) | Self::UsedByStaying(kind, _) => kinds.push(*kind),
+            Self::InStaying(_, kind) | Self::InStayingUnnamed(_, kind) | Self::UsedByStaying(kind, _) => {
+                kinds.push(*kind);
+            }
             Self::All(all) => all.iter().for_each(|when| when.refers_to(kinds)),
             _ => (),
         }

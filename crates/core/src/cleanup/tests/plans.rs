@@ -16,6 +16,30 @@ fn the_default_vpc_and_its_parts_stay() {
 }
 
 #[test]
+fn rules_of_groups_that_somebody_named_stay_and_those_of_the_default_group_go() {
+    let mut found = pristine();
+    found.extend([
+        item("Vpc", "vpc-brought", ""),
+        item("SecurityGroup", "sg-kept", "name=theirs network=vpc-brought"),
+        item("SecurityGroup", "sg-default", "name=default network=vpc-brought"),
+        item("SecurityGroup", "sg-unclear", "name=whose network=vpc-brought"),
+        item("SecurityGroup", "sg-nodes", "name=shoot--p--a-nodes network=vpc-brought cluster=shoot--p--a"),
+        item("SecurityGroupRule", "sgr-kept", "group=sg-kept referencedGroup=sg-nodes"),
+        item("SecurityGroupRule", "sgr-default", "group=sg-default"),
+        item("SecurityGroupRule", "sgr-unclear", "group=sg-unclear referencedGroup=sg-nodes"),
+        item("SecurityGroupRule", "sgr-nodes", "group=sg-nodes referencedGroup=sg-kept"),
+        item("SecurityGroupRule", "sgr-foreign", "group=sg-nodes owner=999999999999"),
+        item("SecurityGroupRule", "sgr-added", "group=sg-d"),
+    ]);
+    let mut keep = Keep::default();
+    keep.add_existing(Cloud::Aws, "s", &json!({ "networks": { "vpc": { "id": "vpc-brought" } } }));
+    keep.add("sg-kept", "a person named it");
+    let plan = plan(&aws(&found), &keep, None);
+    assert_eq!(deleted(&plan), ["sgr-added", "sgr-nodes", "sg-nodes"]);
+    assert!(plan.immovable.iter().any(|left| left.item.id.as_str() == "sgr-unclear"), "{plan:?}");
+}
+
+#[test]
 fn a_shoots_network_goes_from_the_inside_to_the_outside() {
     let mut found = pristine();
     found.extend([

@@ -94,6 +94,8 @@ fn an_account_drains_when_its_last_shoot_is_gone() {
     assert_eq!(step("tenantName=t", draining(), 0), Step::WriteDirty);
     assert_eq!(step("tenantName=t", draining(), 1), Step::Rest, "never while a Shoot lives there");
     assert_eq!(step("tenantName=t dirty=true", draining(), 0), Step::BecameDirty(Some(t())));
+    assert_eq!(step("tenantName=u", draining(), 0), Step::Free, "it is another tenant's by now");
+    assert_eq!(step("tenantName=u", draining(), 1), Step::Rest);
 }
 
 #[test]

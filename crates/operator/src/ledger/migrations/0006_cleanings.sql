@@ -48,3 +48,7 @@ CREATE TABLE proofs (
     proof {text} NOT NULL,
     PRIMARY KEY (garden, project, account)
 );
+
+-- The control plane and the namespace of the operators that the leader serves: the fence in the garden may lose them.
+ALTER TABLE leaders ADD COLUMN control_plane {text};
+ALTER TABLE leaders ADD COLUMN installation {text};

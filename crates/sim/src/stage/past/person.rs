@@ -11,7 +11,7 @@ use allotment_api::{kyma::SubscriptionPhase, names::label};
 use allotment_apiserver::ApiServer;
 use allotment_core::{
     check::{Scene, Violation},
-    pool::{Fence, FenceRecord, LedgerFacts, Traces, verify},
+    pool::{Fence, FenceRecord, LedgerFacts, Served, Traces, verify},
 };
 use allotment_operator::{
     ledger::{Ledger, LedgerError, LedgerId, Past},
@@ -128,14 +128,22 @@ pub(super) fn mismatch(
     control_plane: &ApiServer,
 ) -> Result<Option<String>, LedgerError> {
     let fence = read_fence(world);
-    let LedgerId { uuid, epoch, is_empty } = now(ledger.identity())?;
+    let LedgerId { uuid, epoch, is_empty, served } = now(ledger.identity())?;
     let Past { term, missing } = match &fence {
         Fence::Known(known) => now(ledger.past(known.epoch, &known.entries))?,
         Fence::Missing | Fence::Unreadable => Past { term: None, missing: Vec::new() },
     };
     let (_, root) = world.ask_server(control_plane, Method::GET, "/api/v1/namespaces/kube-system", None);
     let control_plane = root["metadata"]["uid"].as_str().map(str::to_owned);
-    let facts = LedgerFacts { uuid, epoch, is_empty, term, missing, control_plane, installation: None };
+    let facts = LedgerFacts {
+        uuid,
+        epoch,
+        is_empty,
+        term,
+        missing,
+        serves: Served { control_plane, installation: None },
+        served,
+    };
     // Where there is a fence they do not matter, and to list Shoots takes time.
     let traces = if matches!(fence, Fence::Known(_)) { Traces::default() } else { traces(world) };
     Ok(verify(&fence, &facts, traces).err().map(|mismatch| mismatch.to_string()))
@@ -153,5 +161,5 @@ fn traces(world: &World) -> Traces {
         let phases = [Some(SubscriptionPhase::Bound), Some(SubscriptionPhase::Releasing)];
         asked.account.is_some() && phases.contains(&asked.phase)
     });
-    Traces { shoots, requests: has_account.count() }
+    Traces { shoots, requests: has_account.count(), bound: 0 }
 }
