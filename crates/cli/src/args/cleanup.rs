@@ -83,9 +83,9 @@ pub(crate) enum CleanupCommand {
     #[command(
         after_help = "Exit codes: 0 it is recorded, 1 it was refused, 2 wrong usage, 3 something could not be read.\n\n\
         Examples:\n  \
-        allotment cleanup baseline aws-01 --config config.yaml\n  \
-        allotment cleanup baseline aws-01 --config config.yaml --id-only --shoots none\n  \
-        allotment cleanup baseline aws-01 --config config.yaml --id-only --shoots c-1a2b,c-3c4d"
+        allotment cleanup baseline aws-01 --config config.yaml --id-only --shoots none    # first; or with their names:\n  \
+        allotment cleanup baseline aws-01 --config config.yaml --id-only --shoots c-1a2b,c-3c4d\n  \
+        allotment cleanup baseline aws-01 --config config.yaml                            # then, unless it is in use"
     )]
     Baseline {
         /// The account: the name of its binding

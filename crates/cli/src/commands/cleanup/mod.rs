@@ -52,7 +52,8 @@ fn ended(account: &AccountName, error: ByHandError) -> ExitCode {
         | ByHandError::NotSupported(_)
         | ByHandError::OtherAccount { .. }
         | ByHandError::InUse { .. } => true,
-        ByHandError::Gap { cell, .. } => cell.missing.is_some(),
+        // Time fills neither of these gaps.
+        ByHandError::Gap { cell, .. } => cell.missing.is_some() || cell.because.contains("HistoryIncomplete"),
         ByHandError::Refused { refusal, .. } => !refusal.is_temporary(),
         ByHandError::Reconcile(error) => matches!(
             error,
