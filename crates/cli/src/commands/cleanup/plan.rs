@@ -116,14 +116,15 @@ pub(super) fn heading(desk: &Desk, listing: &Listing, paint: Paint) -> String {
 /// The plan in numbers.
 pub(super) fn summary(plan: &Plan) -> String {
     let numbers = [
-        (plan.deletions().count(), "to delete"),
-        (plan.leaving.len(), "that go by themselves"),
-        (plan.immovable.len(), "that cannot go"),
-        (plan.kept.len(), "that stay"),
+        (plan.leaving.len(), "item", "without a call"),
+        (plan.immovable.len(), "item", "that cannot go"),
+        (plan.kept.len(), "item", "that stay"),
+        (plan.unknown.len(), "listing", "that failed"),
     ];
-    let items = numbers.map(|(number, what)| format!("{} {what}", counted(number, "item")));
-    let unknown = format!("{} that nobody knows", counted(plan.unknown.len(), "kind"));
-    [items.join(", "), unknown].join(", ")
+    let others = numbers.into_iter().filter(|(number, ..)| *number > 0);
+    let others = others.map(|(number, what, says)| format!("{} {says}", counted(number, what)));
+    let deletions = format!("{} to delete", counted(plan.deletions().count(), "item"));
+    std::iter::once(deletions).chain(others).collect::<Vec<_>>().join(", ")
 }
 
 /// The deletions in short: how many of each kind, in order.
@@ -168,7 +169,7 @@ fn sections(plan: &Plan, paint: Paint) -> Vec<Node> {
             paint.yellow(&title(
                 assumed_absent.len(),
                 "listing",
-                "failed, and cleanup.assumeAbsent names it",
+                "failed, of kinds that cleanup.assumeAbsent names",
             )),
             cells(assumed_absent, paint),
         ),
