@@ -28,7 +28,7 @@ pub(super) async fn run(
         Ok(desk) => desk,
         Err(code) => return Ok(code),
     };
-    let desk = match desk.to_write(place).await {
+    let desk = match desk.opened_to_write(place).await {
         Ok(desk) => desk,
         Err(code) => return Ok(code),
     };

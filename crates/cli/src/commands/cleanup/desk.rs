@@ -63,7 +63,7 @@ impl Desk {
     }
 
     /// The same with the ledger to write. There is one: it was read.
-    pub(super) async fn to_write(self, place: &Place) -> Result<Self, ExitCode> {
+    pub(super) async fn opened_to_write(self, place: &Place) -> Result<Self, ExitCode> {
         let opened = open(place, Access::Write).await?;
         Ok(Self { opened, ..self })
     }

@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn places_that_are_worked_on_have_a_bar() {
-        let mut calls = Calls { phase: Phase::Listing, ..Calls::default() };
+        let mut calls = Calls::default();
+        calls.phase = Phase::Listing;
         let begun = Counts { kinds: 2, listed: BTreeSet::from([KindName::of("Vpc")]), ..Counts::default() };
         calls.places.insert(Place::of("eu-1"), begun);
         calls.places.insert(Place::of("us-1"), Counts { kinds: 2, ..Counts::default() });

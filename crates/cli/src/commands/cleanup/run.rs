@@ -55,7 +55,7 @@ pub(super) async fn run(
         return Ok(ExitCode::FAILURE);
     }
     desk.policy.mode = Mode::Delete;
-    let desk = match desk.to_write(place).await {
+    let desk = match desk.opened_to_write(place).await {
         Ok(desk) => desk,
         Err(code) => return Ok(code),
     };
