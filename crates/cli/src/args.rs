@@ -1,5 +1,6 @@
 //! What users type.
 
+pub(crate) mod cleanup;
 pub(crate) mod cluster;
 pub(crate) mod demo;
 pub(crate) mod kubeconfig;
@@ -123,6 +124,12 @@ pub(crate) enum Command {
     Ledger {
         #[command(subcommand)]
         command: pool::LedgerCommand,
+    },
+    /// Empty returned accounts, prove them empty, and say what keeps the others
+    #[command(arg_required_else_help = true)]
+    Cleanup {
+        #[command(subcommand)]
+        command: cleanup::CleanupCommand,
     },
     /// List kubeconfigs that were handed out, and revoke them
     #[command(arg_required_else_help = true)]

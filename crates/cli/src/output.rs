@@ -1,5 +1,9 @@
 //! How things are printed: the one place that writes to standard output and standard error.
 
+mod lines;
+
+pub(crate) use lines::Lines;
+
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use kube::core::Status;
@@ -184,7 +188,7 @@ impl Bar {
         self.write("\r\x1b[K");
     }
 
-    fn picture(&self, done: usize) -> String {
+    pub(crate) fn picture(&self, done: usize) -> String {
         let full = (done * Self::WIDTH).checked_div(self.total).unwrap_or(Self::WIDTH);
         let rest = " ".repeat(Self::WIDTH.saturating_sub(full));
         let full = "=".repeat(full);
@@ -193,11 +197,15 @@ impl Bar {
 
     fn write(&self, text: &str) {
         if self.on {
-            let mut stderr = io::stderr().lock();
-            // Nobody is left to tell if standard error is closed.
-            let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+            write_error(text);
         }
     }
+}
+
+/// Nobody is left to tell if standard error is closed.
+fn write_error(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
 /// Says what went wrong, with its causes, on one line each.

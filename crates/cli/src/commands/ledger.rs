@@ -198,7 +198,7 @@ async fn backup(config: &Path, file: &Path) -> Result<ExitCode, StartError> {
 
 /// An operator that is never run.
 fn operator(opened: &Opened) -> Option<Operator> {
-    let Opened { garden, control_plane, ledger, settings, policy } = opened;
+    let Opened { garden, control_plane, ledger, settings, policy, config: _ } = opened;
     let operator = Operator::new(Parts {
         control_plane: control_plane.clone()?,
         garden: garden.client.clone(),

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod bench;
+mod cleanup;
 mod cluster;
 mod completion;
 mod config;
@@ -31,6 +32,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Pool { command } => return pool::run(command),
         Command::Cluster { command } => return cluster::run(command),
         Command::Ledger { command } => return ledger::run(command),
+        Command::Cleanup { command } => return cleanup::run(command),
         Command::Kubeconfig { command } => return kubeconfig::run(command),
         Command::Openmcp { command } => return openmcp::run(command),
         Command::Rules { command } => return rules::run(command),

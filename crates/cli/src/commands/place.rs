@@ -25,6 +25,7 @@ pub(crate) struct Opened {
     pub(crate) ledger: Option<Ledger>,
     pub(crate) settings: Settings,
     pub(crate) policy: Option<Policy>,
+    pub(crate) config: Config,
 }
 
 /// What the ledger is opened for.
@@ -101,7 +102,7 @@ async fn connect(place: &Place, access: Access) -> Result<Opened, StartError> {
         None => None,
     };
     let settings = process::subscription_settings(&config, process::identity());
-    Ok(Opened { garden, control_plane, ledger, settings, policy })
+    Ok(Opened { garden, control_plane, ledger, settings, policy, config })
 }
 
 async fn open_ledger(config: &Config, garden: &Garden, access: Access) -> Result<Ledger, StartError> {

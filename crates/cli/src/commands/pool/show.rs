@@ -118,7 +118,7 @@ pub(crate) fn history(months: &[MonthCount], entries: &[Entry]) -> String {
 }
 
 /// As kubectl says it.
-fn age(time: SignedDuration) -> String {
+pub(crate) fn age(time: SignedDuration) -> String {
     match time.as_secs() {
         seconds if seconds < 120 => format!("{}s", seconds.max(0)),
         seconds if seconds < 2 * 3600 => format!("{}m", seconds / 60),
