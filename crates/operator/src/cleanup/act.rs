@@ -197,7 +197,7 @@ impl Inner {
         match judged {
             Verdict::Empty(proof) => tracing::info!(%account, proof = proof.digest(), "proven empty"),
             Verdict::Left(left) => {
-                tracing::info!(%account, left = left.len(), first = ?left.first(), "not empty")
+                tracing::info!(%account, left = left.len(), first = ?left.first(), "not empty");
             }
             Verdict::Unknown(cells) => {
                 tracing::info!(%account, unknown = cells.len(), first = ?cells.first(), "not proven empty");

@@ -8,8 +8,8 @@ use crate::{
 use allotment_clouds::{Cloud, take_inventory, take_witness};
 use allotment_core::{
     cleanup::{
-        Baseline, CloudAccountId, Inventory, NotSupported, Plan, Question, Record, Refusal, Stage, Stuck,
-        TechnicalId, UnknownCell, Verdict, plan, verdict,
+        Baseline, CloudAccountId, Inventory, NotSupported, Plan, Question, Record, Refusal, ShootHistory,
+        Stage, Stuck, TechnicalId, UnknownCell, Verdict, plan, verdict,
     },
     pool::AccountName,
 };
@@ -173,7 +173,10 @@ impl ByHand {
         if let Some((_, state)) = state.into_iter().find(|(is, _)| *is && !wanted.id_only) {
             return Err(ByHandError::InUse { account: account.clone(), state });
         }
-        let (client, before) = self.open(account).await?;
+        // A person says that nothing in it is a tenant's, or which Shoots were in it.
+        let named = wanted.shoots.iter().flatten().map(|name| self.technical_id(name)).collect();
+        let is_known = wanted.shoots.is_some() || !wanted.id_only;
+        let (client, before) = self.open_with(account, is_known.then_some(named)).await?;
         let now = || self.0.clock.now();
         let recorded_at = now();
         let (id, baseline) = if wanted.id_only {
@@ -192,12 +195,10 @@ impl ByHand {
             (inventory.account.clone(), Some(Baseline::take(&inventory, Some(&witness))))
         };
         for name in wanted.shoots.iter().flatten() {
-            let technical_id = TechnicalId::new(format!("shoot--{}--{name}", self.0.settings.project));
-            let shoot = PastShoot { technical_id, existing: BTreeSet::new() };
+            let shoot = PastShoot { technical_id: self.technical_id(name), existing: BTreeSet::new() };
             self.0.ledger.remember_shoot(account, &shoot, recorded_at).await?;
         }
         let known = before.filter(|before| before.id == id).and_then(|before| before.shoots_since);
-        let is_known = wanted.shoots.is_some() || !wanted.id_only;
         let shoots_since = if is_known { Some(recorded_at) } else { known };
         let recorded =
             CloudAccount { id, recorded_at, recorded_by: wanted.by.clone(), baseline, shoots_since };
@@ -210,7 +211,7 @@ impl ByHand {
         let began = self.0.clock.now();
         self.forget_stuck(account).await?;
         loop {
-            let outcome = match self.0.reconcile_account(account).await {
+            let outcome = match Box::pin(self.0.reconcile_account(account)).await {
                 Ok(outcome) => outcome,
                 Err(ReconcileError::Overtaken { because, .. }) => return Ok(Ended::Refused(because)),
                 Err(error) => return Err(error.into()),
@@ -269,16 +270,32 @@ impl ByHand {
         take_inventory(client, &now).await.map_err(refused)
     }
 
+    fn technical_id(&self, shoot: &str) -> TechnicalId {
+        TechnicalId::new(format!("shoot--{}--{shoot}", self.0.settings.project))
+    }
+
     async fn open(
         &self,
         account: &AccountName,
+    ) -> Result<(Arc<dyn Cloud>, Option<CloudAccount>), ByHandError> {
+        self.open_with(account, None).await
+    }
+
+    /// A client that knows these Shoots, where the ledger does not know all of them.
+    async fn open_with(
+        &self,
+        account: &AccountName,
+        shoots: Option<BTreeSet<TechnicalId>>,
     ) -> Result<(Arc<dyn Cloud>, Option<CloudAccount>), ByHandError> {
         if self.0.read_entry(account).await?.is_none() {
             return Err(ByHandError::NoEntry(account.clone()));
         }
         let cloud = self.0.cloud_of(account)?;
         let recorded = self.0.ledger.cloud_account(account).await?;
-        let how = self.0.how_to_open(account, cloud, recorded.as_ref()).await?;
+        let mut how = self.0.how_to_open(account, cloud, recorded.as_ref()).await?;
+        if let (ShootHistory::Incomplete, Some(shoots)) = (&how.history, shoots) {
+            how.history = ShootHistory::Complete(shoots);
+        }
         let client = self.0.clouds.open(how).await.map_err(ReconcileError::from)?;
         Ok((client, recorded))
     }

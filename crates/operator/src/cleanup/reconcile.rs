@@ -98,6 +98,12 @@ impl Inner {
         now: Timestamp,
     ) -> Option<Cleaning> {
         let mut cleaning = cleaning?;
+        // A plan was reported, and the mode was `plan` then: the next attempt is not due, and passes that deleted nothing count for nothing.
+        let is_reported = matches!(cleaning.record.stage, Stage::Listing | Stage::Verifying);
+        if is_reported && cleaning.record.next_at.is_some() && self.policy().mode == Mode::Delete {
+            self.drop_evidence(account);
+            cleaning.record = Record { began_at: cleaning.record.began_at, ..Record::new(now) };
+        }
         if cleaning.record.stage != Stage::Stuck {
             return Some(cleaning);
         }

@@ -205,8 +205,8 @@ impl Operator {
 
     async fn reconcile(&self, task: &Task) -> Result<Outcome, ReconcileError> {
         match task {
-            Task::Account(account) => self.0.reconcile_account(account).await,
-            Task::Baseline(account) => self.0.take_baseline(account).await,
+            Task::Account(account) => Box::pin(self.0.reconcile_account(account)).await,
+            Task::Baseline(account) => Box::pin(self.0.take_baseline(account)).await,
             Task::Shoot(name) => self.0.remember_shoot(name).await,
             Task::Resync => {
                 self.0.enqueue_dirty();

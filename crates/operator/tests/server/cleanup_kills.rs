@@ -78,7 +78,10 @@ pub async fn a_cleaner_that_is_killed_again_and_again_ends_all_the_same(landscap
     use_account(&stage).await?;
     drop(first);
     cloud.fill();
-    cloud.0.set_faults(&ID, Faults { lost_answers: 3, throttled: 3, ..Faults::default() });
+    cloud.0.set_faults(
+        &ID,
+        Faults { lost_answers: 3, throttled: 3, latency: Duration::from_millis(4), ..Faults::default() },
+    );
     give_back(&stage).await?;
     let mut stages = BTreeSet::new();
     for life in (40..=2000).step_by(40).map(Duration::from_millis) {
