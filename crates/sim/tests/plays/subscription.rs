@@ -108,7 +108,26 @@ fn what_was_found_stays_mended() {
         fault 1 watch-shoots 2 refuse code=500
         fault 1 way-to-confirm 2 delay time=2916
         fault 1 way-to-learn 1 refuse code=429";
-    [anew, room, claim, left].into_iter().for_each(stays_mended);
+    // Somebody deletes the fence, and a leader reads the ledger between the two halves of a rebuild: that is no first start.
+    let rebuilt = "\
+        world calm=98000 cap=0 clean=23000 dedicated=6 eu=2 latency=400 limit=1 same-name=false seed=1064 several=3 shared=1 tenants=3 workers=1
+        at 1675 ask request=r3 tenant=t2 want=eu
+        at 1967 take account=a2 tenant=x2
+        at 4363 take account=a4 tenant=t1
+        at 6566 ask request=r13 tenant=t2 want=own
+        at 8005 ask request=r14 tenant=t2 want=plan
+        at 11570 take account=e2 tenant=x1
+        at 14567 delete request=r13
+        at 19452 delete request=r3
+        at 19980 take account=a1 tenant=x2
+        at 20371 delete request=r14
+        at 26952 take account=a6 tenant=x2
+        at 25046 fence edit=delete
+        fault 1 compare-the-last-entries 1 hang-before
+        fault 1 list-entries 1 delay time=1433
+        fault 1 look-for-shoot 1 hang-before
+        fault 1 way-to-withdraw 1 delay time=3884";
+    [anew, room, claim, left, rebuilt].into_iter().for_each(stays_mended);
 }
 
 #[test]
