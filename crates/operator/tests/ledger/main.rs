@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod bench;
+mod cleanings;
 mod contract;
 mod counting;
 mod crash;
@@ -70,6 +71,14 @@ fn cases() -> Vec<Case> {
         a_shoot_and_its_assignment_count_once,
         the_fullest_account_below_the_limit_is_used_however_it_was_filled,
         entries_with_the_same_credentials_count_together,
+    ]);
+    cases.extend(cases![cleanings on Kind::ALL;
+        a_cloud_account_is_read_as_it_was_recorded,
+        a_record_is_written_once_by_each_version,
+        a_proof_ends_the_history_of_earlier_shoots,
+        a_rebuild_keeps_what_cleaning_needs,
+        the_ledger_remembers_whom_it_serves,
+        an_abandoned_claim_drains_after_a_rebuild,
     ]);
     cases.extend(cases![months on Kind::ALL; what_may_be_needed_stays, many_entries_are_counted_in_batches]);
     cases.extend(cases![months on &[Kind::File]; invented_tenants_leave_no_lock_rows]);
