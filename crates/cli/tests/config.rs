@@ -66,6 +66,7 @@ fn the_schema_is_one() {
         [
             "access",
             "byoc",
+            "cleanup",
             "clusters",
             "controllers",
             "gardener",
