@@ -81,13 +81,13 @@ tenancy: {mode: lax}
         "8:45: error[invalid-value]: `requestsPerSecond` is 0: expected at least 1",
         "9:1: error[invalid-value]: `ledger` has both `url` and `urlFile`: expected one of them",
         "10:25: error[invalid-value]: `maxExpiration` is `ten`: expected a whole number",
-        "11:29: error[invalid-value]: `controllers` is `clusters`: expected `subscription`, `cluster` or `kubeconfig`; did you mean `cluster`?",
+        "11:29: error[invalid-value]: `controllers` is `clusters`: expected `subscription`, `cluster`, `kubeconfig` or `cleanup`; did you mean `cluster`?",
         "12:10: error[syntax]: unknown key `adress`; did you mean `address`?",
         "12:21: error[invalid-value]: `address` is `localhost`: expected an IP address and a port, as in 127.0.0.1:8080",
         "12:59: error[invalid-value]: `perObjectMetrics` is `1`: expected true or false",
         "13:44: error[invalid-value]: `cloudProfile` is `3`: expected a text",
         "13:48: error[syntax]: unknown key `azur`; did you mean `azure`?",
-        "14:1: error[syntax]: unknown key `image`: expected `access`, `byoc`, `clusters`, `controllers`, `gardener`, `hap`, `ledger`, `metrics`, `openmcp`, `quotas`, `server` or `tenancy`",
+        "14:1: error[syntax]: unknown key `image`: expected `access`, `byoc`, `cleanup`, `clusters`, `controllers`, `gardener`, `hap`, `ledger`, `metrics`, `openmcp`, `quotas`, `server` or `tenancy`",
         "15:17: error[invalid-value]: `mode` is `lax`: expected `enforced` or `trusted`",
     ];
     let found = findings(text);
