@@ -45,7 +45,7 @@ fn planted_faults_are_found() {
         (Planted::MissingFenceIsFirstStart, 14, "the epoch was raised, but"),
         (Planted::AnyLedgerLeads, 4, "the epoch was raised, but"),
         (Planted::AnyControlPlane, 18, "served for the control plane"),
-        (Planted::ReturnUnseen, 107, "is never decided"),
+        (Planted::ReturnUnseen, 107, "is deleted, and stays"),
         (Planted::BoundNeverCompared, 255, "the ledger none"),
         (Planted::EpochRaisedFirst, 4, "the epoch was raised, but"),
     ] {

@@ -59,7 +59,8 @@ pub(crate) fn act(world: &World, edit: &Edit) {
         if known.0 != uid {
             *known = (uid, BTreeMap::new());
         }
-        let made = outermost_new(&object, &edit.path);
+        // An empty permission of openMCP is refused for ever; an empty worker is as good as none.
+        let made = if is_openmcp { outermost_new(&object, &edit.path) } else { &edit.path };
         let value = get(&object, made).cloned().unwrap_or_default();
         known.1.entry(made.to_owned()).or_insert(value);
     }
