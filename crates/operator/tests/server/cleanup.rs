@@ -303,7 +303,7 @@ pub async fn an_item_that_appears_while_it_settles_keeps_an_account_dirty(landsc
     let returned = Returned::new(&landscape).await?;
     let _subscriptions = returned.stage.start();
     let mut slow = policy(Mode::Delete);
-    slow.timing.settle = SignedDuration::from_secs(2);
+    slow.timing.settle = SignedDuration::from_secs(12);
     let _cleaner = returned.start("cleaner", slow);
     returned.taken_in().await?;
     returned.used_and_given_back().await?;
