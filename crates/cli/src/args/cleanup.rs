@@ -1,4 +1,4 @@
-//! What users type about the cleaning of returned accounts.
+//! Arguments of `allotment cleanup`.
 
 use super::pool::Place;
 use crate::output::Format;

@@ -135,8 +135,8 @@ impl<'a> Dispositions<'a> {
         if kind.is_gone(item) {
             return Disposition::Gone;
         }
-        let named = item.name.as_deref().and_then(|name| self.keep.reason(name));
-        if let Some(because) = self.keep.reason(item.id.as_str()).or(named) {
+        // Never by name: a tenant chooses names, and could keep items for the next tenant.
+        if let Some(because) = self.keep.reason(item.id.as_str()) {
             return kept(KeptBecause::Keep(because.to_owned()));
         }
         if self.baseline.is_some_and(|baseline| baseline.has(item)) {

@@ -74,7 +74,7 @@ pub struct Baseline {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BaselineSeen {
-    /// Where.
+    /// The place of the count.
     pub place: Place,
     /// The count.
     pub count: CountName,
@@ -98,7 +98,7 @@ pub struct BaselineItem {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BaselineCount {
-    /// Where.
+    /// The place of the count.
     pub place: Place,
     /// The count.
     pub count: CountName,

@@ -86,7 +86,7 @@ pub struct Listing {
     pub recorded: Option<CloudAccount>,
 }
 
-/// What a person wants to be recorded.
+/// The request of a person to record an account.
 #[derive(Clone, Debug, Default)]
 pub struct Baselining {
     /// The account id only: the content may be a tenant's.
@@ -209,7 +209,7 @@ impl ByHand {
     /// Cleans an account as the operator does, until it is free, stuck, or may not be cleaned. The policy says how far.
     pub async fn run(&self, account: &AccountName, progress: impl Fn(Stage)) -> Result<Ended, ByHandError> {
         let began = self.0.clock.now();
-        self.forget_stuck(account).await?;
+        self.begin_anew(account).await?;
         loop {
             let outcome = match Box::pin(self.0.reconcile_account(account)).await {
                 Ok(outcome) => outcome,
@@ -236,10 +236,10 @@ impl ByHand {
         }
     }
 
-    /// A person does not wait for the next attempt.
-    async fn forget_stuck(&self, account: &AccountName) -> Result<(), ByHandError> {
+    /// A person does not wait for the operator's next attempt, and its failed passes do not count. A proven account goes on as it is.
+    async fn begin_anew(&self, account: &AccountName) -> Result<(), ByHandError> {
         let Some(cleaning) = self.0.ledger.cleaning(account).await? else { return Ok(()) };
-        if cleaning.record.stage == Stage::Stuck {
+        if cleaning.record.stage != Stage::Free {
             let now = self.0.clock.now();
             let record = Record { began_at: cleaning.record.began_at, ..Record::new(now) };
             self.0.ledger.write_cleaning(account, Some(cleaning.version), &record, now).await?;

@@ -60,7 +60,7 @@ impl Inner {
             baseline: None,
             shoots_since: Some(now),
         };
-        self.ledger.record_cloud_account(account, &recorded).await?;
+        self.ledger.record_cloud_account_once(account, &recorded).await?;
         tracing::info!(%account, id = %recorded.id, "account id recorded");
         if self.policy().baselines {
             self.add(Task::Baseline(account.clone()));
@@ -98,8 +98,8 @@ impl Inner {
         if !self.is_still_unused(account).await? {
             return Ok(Outcome::Done);
         }
-        let baseline = Some(Baseline::take(&inventory, Some(&witness)));
-        self.ledger.record_cloud_account(account, &CloudAccount { baseline, ..recorded }).await?;
+        let baseline = Baseline::take(&inventory, Some(&witness));
+        self.ledger.add_baseline(account, &baseline, self.clock.now()).await?;
         tracing::info!(%account, items = inventory.items().count(), "baseline taken");
         Ok(Outcome::Done)
     }

@@ -87,6 +87,36 @@ impl Ledger {
         })
     }
 
+    /// Records the account of the cloud behind an entry, unless something is recorded: a person may have been faster.
+    pub async fn record_cloud_account_once(
+        &self,
+        account: &AccountName,
+        recorded: &CloudAccount,
+    ) -> Result<(), LedgerError> {
+        in_transaction!(write self, "record a new cloud account", recorded.recorded_at, |transaction| {
+            match cloud_account(transaction, account).await? {
+                Some(_) => Ok(()),
+                None => record_cloud_account(transaction, account, recorded).await,
+            }
+        })
+    }
+
+    /// Adds a baseline to the record of an account, unless it has one, or is of another account by now.
+    pub async fn add_baseline(
+        &self,
+        account: &AccountName,
+        baseline: &Baseline,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        in_transaction!(write self, "add a baseline", now, |transaction| {
+            const SQL: &str = "UPDATE cloud_accounts SET baseline = $5 WHERE garden = $1 AND project = $2 \
+                 AND account = $3 AND cloud_account = $4 AND baseline IS NULL";
+            let text = json(transaction, baseline)?;
+            let parameters = [account.as_str(), baseline.account.as_str(), &text].map(Value::from);
+            transaction.query(SQL, &parameters).await.map(drop)
+        })
+    }
+
     /// The Shoots that an account has, or has had since it was last proven empty.
     pub async fn past_shoots(&self, account: &AccountName) -> Result<Vec<PastShoot>, LedgerError> {
         in_transaction!(read self, "read past Shoots", |transaction| async {

@@ -67,6 +67,30 @@ pub async fn a_cloud_account_is_read_as_it_was_recorded(bench: Bench) {
     assert_eq!(ledger.entries_of(&CloudAccountId::of("1")).await.unwrap(), [account("a")]);
 }
 
+/// The operator lists for minutes, and a person may record something meanwhile.
+pub async fn an_operator_overwrites_nothing_that_is_recorded(bench: Bench) {
+    let (ledger, _) = bench.lead().await;
+    let name = account("a");
+    let baseline = |id| Baseline {
+        account: CloudAccountId::of(id),
+        taken_at: now(),
+        places: BTreeSet::new(),
+        items: Vec::new(),
+        counts: Vec::new(),
+        seen: Vec::new(),
+    };
+    ledger.record_cloud_account_once(&name, &recorded("1")).await.unwrap();
+    ledger.record_cloud_account_once(&name, &recorded("2")).await.unwrap();
+    assert_eq!(ledger.cloud_account(&name).await.unwrap(), Some(recorded("1")));
+    ledger.add_baseline(&name, &baseline("2"), now()).await.unwrap();
+    assert_eq!(ledger.cloud_account(&name).await.unwrap(), Some(recorded("1")), "it is of another account");
+    ledger.add_baseline(&name, &baseline("1"), now()).await.unwrap();
+    let later = Baseline { taken_at: later(60), ..baseline("1") };
+    ledger.add_baseline(&name, &later, now()).await.unwrap();
+    let found = ledger.cloud_account(&name).await.unwrap().unwrap();
+    assert_eq!(found.baseline, Some(baseline("1")), "the first one counts");
+}
+
 pub async fn a_record_is_written_once_by_each_version(bench: Bench) {
     let (ledger, _) = bench.lead().await;
     let name = account("a");

@@ -74,6 +74,7 @@ fn cases() -> Vec<Case> {
     ]);
     cases.extend(cases![cleanings on Kind::ALL;
         a_cloud_account_is_read_as_it_was_recorded,
+        an_operator_overwrites_nothing_that_is_recorded,
         a_record_is_written_once_by_each_version,
         a_proof_ends_the_history_of_earlier_shoots,
         a_rebuild_keeps_what_cleaning_needs,

@@ -19,12 +19,13 @@ fn management(cluster: &Cluster, reason: &str) -> bool {
 pub async fn g1_a_cluster_lives_from_its_profile_to_its_end(landscape: Landscape) -> Outcome {
     let stage = Stage::new(&landscape).await?;
     let profile = stage.ready().await?;
-    // Gardener takes its time.
-    stage.script("a", Script { step_milliseconds: 400, ..Script::default() });
+    // Gardener takes its time, until it was seen to be at work.
+    stage.script("a", Script { hold_at: Some(50), ..Script::default() });
     stage.cluster("a", &profile).await?;
     let progressing =
         that(&stage.clusters(), "a", "is being made", |it| management(it, "ShootProgressing")).await?;
     assert_eq!(phase(&progressing), "Progressing");
+    stage.script("a", Script::default());
     let cluster = stage.cluster_ready("a").await?;
     let status = json!(cluster.status);
     assert!(!status.to_string().contains("kubeconfig"), "{status}");

@@ -12,7 +12,7 @@ use anyhow::Result;
 use serde_json::json;
 use std::{collections::BTreeSet, env, process::ExitCode};
 
-/// What the user wants to be recorded.
+/// The arguments of `cleanup baseline`.
 pub(super) struct Order {
     pub(super) id_only: bool,
     pub(super) shoots: Option<BTreeSet<String>>,

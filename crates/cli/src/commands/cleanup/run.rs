@@ -6,14 +6,10 @@ use crate::{
     commands::{input::confirmed, show::counted},
     output::{self, Format, Paint},
 };
-use allotment_core::{
-    cleanup::{Mode, Record, Stage},
-    pool::AccountName,
-};
+use allotment_core::{cleanup::Mode, pool::AccountName};
 use allotment_operator::{
     cleanup::{ByHandError, Ended, Listing, Operator, ReconcileError},
-    ledger::{Cleaning, Ledger, LedgerError},
-    runtime::clock::Clock,
+    ledger::LedgerError,
     survey::AccountLine,
 };
 use anyhow::{Result, anyhow};
@@ -100,7 +96,6 @@ fn question(account: &AccountName, listing: &Listing) -> String {
 /// Cleans. An operator that works on the same account is no error: whoever writes second begins again.
 async fn clean(desk: &Desk) -> Result<Result<Ended, ByHandError>> {
     let (operator, account) = (desk.operator()?, &desk.account);
-    begin_anew(desk.ledger()?, account).await?;
     for _ in 0..MOST_CONFLICTS {
         match once(&operator, desk).await {
             Err(ByHandError::Reconcile(ReconcileError::Ledger(LedgerError::Changed { .. }))) => {
@@ -117,19 +112,6 @@ async fn clean(desk: &Desk) -> Result<Result<Ended, ByHandError>> {
 async fn once(operator: &Operator, desk: &Desk) -> Result<Ended, ByHandError> {
     let reached = |stage| desk.tally.reached(stage);
     operator.by_hand(async |by_hand| Box::pin(by_hand.run(&desk.account, reached)).await).await
-}
-
-/// A person does not wait for the next attempt of the operator, nor do its failures count: as if its annotation had been removed.
-async fn begin_anew(ledger: &Ledger, account: &AccountName) -> Result<(), LedgerError> {
-    let now = Clock::system().now();
-    match ledger.cleaning(account).await? {
-        // It is proven, and about to be free.
-        Some(Cleaning { record: Record { stage: Stage::Free, .. }, .. }) | None => Ok(()),
-        Some(Cleaning { version, record }) => {
-            let anew = Record { began_at: record.began_at, ..Record::new(now) };
-            ledger.write_cleaning(account, Some(version), &anew, now).await.map(drop)
-        }
-    }
 }
 
 fn report(account: &AccountName, end: &Ended, format: Option<Format>) -> Result<ExitCode> {

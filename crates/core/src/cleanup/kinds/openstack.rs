@@ -108,7 +108,8 @@ const KINDS: &[Kind] = &[
         after: &[SERVER, VOLUME],
         rules: &[
             FOREIGN,
-            (When::Is(SHARED, &["public", "community"]), Treatment::Keep("it is public: others may use it")),
+            // Only an administrator makes an image public; anybody offers one to the community.
+            (When::Is(SHARED, &["public"]), Treatment::Keep("it is public: others may use it")),
             (When::Is(STATE, &["deleted", "pending_delete"]), Treatment::Gone),
         ],
         prepare: &[Prepare::DisableProtection],
@@ -163,8 +164,13 @@ const KINDS: &[Kind] = &[
                 When::All(&[When::Is(PRISTINE, &["true"]), When::InStaying(GROUP, SECURITY_GROUP)]),
                 Treatment::Keep("every new default security group has it"),
             ),
+            // Tenants add rules to the default group.
+            (When::InStayingUnnamed(GROUP, SECURITY_GROUP), Treatment::Delete),
+            (
+                When::InStaying(GROUP, SECURITY_GROUP),
+                Treatment::Keep("it belongs to a security group that stays"),
+            ),
             (When::Differ(GROUP, REFERENCED_GROUP), Treatment::Delete),
-            (When::InStaying(GROUP, SECURITY_GROUP), Treatment::Delete),
             (When::Always, Treatment::GoesWith { attribute: GROUP, kind: SECURITY_GROUP }),
         ],
         ..kind(GROUP_RULE, 5, &["get_security_group_rule"], &["delete_security_group_rule"])

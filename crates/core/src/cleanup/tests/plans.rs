@@ -40,6 +40,30 @@ fn rules_of_groups_that_somebody_named_stay_and_those_of_the_default_group_go() 
 }
 
 #[test]
+fn openstack_keeps_neither_a_tenants_image_for_the_community_nor_strips_a_named_group() {
+    let found = [
+        item("Image", "img-own", "shared=community owner=123456789012"),
+        item("Image", "img-theirs", "shared=community owner=999999999999"),
+        item("SecurityGroup", "sg-kept", "name=theirs"),
+        item("SecurityGroup", "sg-default", "name=default"),
+        item("SecurityGroupRule", "rule-kept", "group=sg-kept referencedGroup=sg-default"),
+        item("SecurityGroupRule", "rule-added", "group=sg-default"),
+    ];
+    let mut keep = Keep::default();
+    keep.add("sg-kept", "a person named it");
+    let plan = plan(&with(empty(Cloud::OpenStack, at(0)), &found), &keep, None);
+    assert_eq!(deleted(&plan), ["img-own", "rule-added"]);
+}
+
+#[test]
+fn names_that_a_tenant_chooses_keep_nothing() {
+    let mut keep = Keep::default();
+    keep.add("vpc-brought", "a person named it");
+    let found = [item("Volume", "vol-1", "name=vpc-brought state=available")];
+    assert_eq!(deleted(&plan(&aws(&found), &keep, None)), ["vol-1"]);
+}
+
+#[test]
 fn a_shoots_network_goes_from_the_inside_to_the_outside() {
     let mut found = pristine();
     found.extend([
