@@ -18,6 +18,7 @@ pub(crate) fn run(args: RunArgs) -> Result<ExitCode> {
         config,
         kubeconfig,
         controllers: controllers.map(|all| all.into_iter().map(Into::into).collect()),
+        clouds: None,
     };
     Runtime::new().context("cannot start the runtime")?.block_on(async {
         let mut stop = pin!(signals::stop()?);

@@ -87,22 +87,24 @@ pub struct Progress {
     pub left: usize,
     /// A digest of them.
     pub digest: String,
-    /// How many listings in a row showed exactly these.
+    /// How many passes of deletions in a row left exactly these.
     pub unchanged: u32,
     /// How many verdicts of this attempt were not "empty".
     pub disagreements: u32,
 }
 
 impl Progress {
-    /// After one more listing.
+    /// After one more listing. One before which nothing was tried, as after a restart, says nothing about progress.
     #[must_use]
-    pub fn after(&self, plan: &Plan) -> Self {
+    pub fn after(&self, plan: &Plan, before: &Evidence) -> Self {
+        let was_tried = plan.waves.is_empty() || matches!(before, Evidence::Deleted { .. });
         let remaining = plan.remaining();
         let keys: Vec<String> = remaining.iter().map(ToString::to_string).collect();
         let unknown = plan.unknown.iter().map(|cell| format!("{} {:?}", cell.place, cell.kind));
         let text = keys.into_iter().chain(unknown).collect::<Vec<_>>().join("\n");
         let digest = hex_digest(text.as_bytes());
-        let unchanged = if digest == self.digest { self.unchanged.saturating_add(1) } else { 0 };
+        let unchanged =
+            if digest == self.digest { self.unchanged.saturating_add(u32::from(was_tried)) } else { 0 };
         Self { left: remaining.len(), digest, unchanged, disagreements: self.disagreements }
     }
 }
@@ -146,8 +148,8 @@ impl Record {
 
     /// After one more listing.
     #[must_use]
-    pub fn listed(&self, plan: &Plan) -> Self {
-        Self { progress: self.progress.after(plan), ..self.clone() }
+    pub fn listed(&self, plan: &Plan, before: &Evidence) -> Self {
+        Self { progress: self.progress.after(plan, before), ..self.clone() }
     }
 
     /// After one more verdict.
@@ -200,7 +202,7 @@ pub struct Timing {
     pub retry: SignedDuration,
     /// Between attempts at an account that is stuck.
     pub retry_stuck: SignedDuration,
-    /// So many listings in a row that show the same items make an account stuck.
+    /// So many passes of deletions in a row that leave the same items make an account stuck.
     pub passes: u32,
     /// So many verdicts other than "empty" make an account stuck: clouds show tags of deleted items for a while.
     pub disagreements: u32,

@@ -18,6 +18,8 @@ pub enum Ailment {
     MissingSecret,
     /// It has waited to be cleaned for long.
     DirtyForLong,
+    /// Its cleaning needs a person.
+    CleanupStuck,
     /// It takes no new clusters.
     Quarantined,
     /// Requests wait for a pool.
@@ -59,6 +61,7 @@ impl Ailment {
             Self::Occupied => "occupied",
             Self::MissingSecret => "missing-secret",
             Self::DirtyForLong => "dirty-for-long",
+            Self::CleanupStuck => "cleanup-stuck",
             Self::Quarantined => "quarantined",
             Self::Exhausted => "exhausted",
             Self::EntryGone => "entry-gone",

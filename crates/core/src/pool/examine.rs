@@ -24,12 +24,14 @@ pub struct Patient<'a> {
     pub missing_secret: Option<String>,
     /// What the ledger says, and since when.
     pub holding: Option<(&'a Holding, Timestamp)>,
+    /// The reason why its cleaning is stuck, with the remedy.
+    pub stuck: Option<&'a str>,
 }
 
 impl Patient<'_> {
     /// Everything that is the matter with one account.
     pub fn complaints(&self, keys: &LabelKeys, now: Timestamp) -> Vec<Complaint> {
-        let Self { account, entry, labels, missing_secret, holding } = self;
+        let Self { account, entry, labels, missing_secret, holding, stuck } = self;
         let mut found = Vec::new();
         let mut say = |code, message: String, remedy: String| {
             found.push(Complaint { code, account: Some((*account).clone()), message, remedy });
@@ -52,6 +54,10 @@ impl Patient<'_> {
                 allotment_api::names::annotation::QUARANTINE
             );
             say(Ailment::Quarantined, format!("account {account} is in quarantine: {why}"), remedy);
+        }
+        if let Some(stuck) = stuck.filter(|_| entry.dirty) {
+            let message = format!("the cleaning of account {account} is stuck: {stuck}");
+            say(Ailment::CleanupStuck, message, format!("see `allotment cleanup plan {account}`"));
         }
         let dirty_since = match holding {
             Some((Holding::Dirty(_), since)) if entry.dirty => Some(*since),
@@ -235,12 +241,39 @@ mod tests {
             let (entry, labels) = read(labels, quarantine);
             let account = AccountName::new("a");
             let missing_secret = missing.map(ToOwned::to_owned);
-            let patient =
-                Patient { account: &account, entry: &entry, labels: &labels, missing_secret, holding };
+            let patient = Patient {
+                account: &account,
+                entry: &entry,
+                labels: &labels,
+                missing_secret,
+                holding,
+                stuck: None,
+            };
             let found: Vec<String> =
                 patient.complaints(&LabelKeys::default(), now).iter().map(ToString::to_string).collect();
             assert_eq!(found.join("\n"), expected);
         }
+    }
+
+    #[test]
+    fn a_cleaning_that_is_stuck_is_told_while_the_account_is_dirty() {
+        let (aws, now) = (("hyperscalerType", "aws"), "2026-11-15T12:00:00Z".parse().unwrap());
+        let account = AccountName::new("a");
+        let complaints = |labels: &[(&str, &str)]| -> Vec<String> {
+            let (entry, labels) = read(labels, None);
+            let stuck = Some("volume vol-1 is locked; unlock it");
+            let (missing_secret, holding) = (None, None);
+            let patient =
+                Patient { account: &account, entry: &entry, labels: &labels, missing_secret, holding, stuck };
+            patient.complaints(&LabelKeys::default(), now).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            complaints(&[aws, ("dirty", "true")]),
+            [
+                "cleanup-stuck: the cleaning of account a is stuck: volume vol-1 is locked; unlock it; see `allotment cleanup plan a`"
+            ]
+        );
+        assert!(complaints(&[aws]).is_empty());
     }
 
     #[test]

@@ -102,7 +102,7 @@ impl Inner {
         let baseline = current.recorded.as_ref().and_then(|recorded| recorded.baseline.as_ref());
         let plan = plan(&inventory, &keep, baseline).assuming(&self.assumed_absent(inventory.cloud));
         if let Some(Cleaning { version, record }) = &current.cleaning {
-            let listed = record.listed(&plan);
+            let listed = record.listed(&plan, &current.observed.evidence);
             self.ledger.write_cleaning(account, Some(*version), &listed, self.clock.now()).await?;
         }
         let at = inventory.finished_at;

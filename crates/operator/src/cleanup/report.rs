@@ -26,9 +26,8 @@ pub struct Report {
     pub listed: BTreeMap<AccountName, Listed>,
     /// Accounts that may not be touched now, because.
     pub waits: BTreeMap<AccountName, String>,
-    /// Why the cleaning of all accounts stopped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub halted: Option<String>,
+    /// Accounts that wait because the cleaning of all accounts, or of their pool, stopped, and why.
+    pub halted: BTreeMap<AccountName, String>,
 }
 
 /// A listing, counted.
@@ -76,6 +75,12 @@ impl Reports {
         let mut report = self.lock();
         report.listed.remove(account);
         report.waits.remove(account);
+        report.halted.remove(account);
+    }
+
+    /// Forgets everything: another process leads.
+    pub(super) fn clear(&self) {
+        *self.lock() = Report::default();
     }
 
     /// Whether an account may be touched now.
@@ -87,12 +92,19 @@ impl Reports {
         };
     }
 
-    /// Returns whether this is new.
-    fn halted(&self, because: Option<&str>) -> bool {
-        let mut report = self.lock();
-        let is_new = report.halted.as_deref() != because;
-        report.halted = because.map(str::to_owned);
+    /// Returns whether no account waits for this reason yet.
+    fn halted(&self, account: &AccountName, because: &str) -> bool {
+        let halted = &mut self.lock().halted;
+        let is_new = halted.values().all(|known| known != because);
+        halted.insert(account.clone(), because.to_owned());
         is_new
+    }
+
+    /// Returns whether any account still waits because the cleaning stopped.
+    fn goes_on(&self, account: &AccountName) -> bool {
+        let halted = &mut self.lock().halted;
+        halted.remove(account);
+        !halted.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, Report> {
@@ -119,17 +131,13 @@ impl Inner {
         }
         if let Action::Halt(because) = &step.action {
             self.metrics.cleanup_halted(true);
-            if self.reports.halted(Some(because)) {
+            if self.reports.halted(account, because) {
                 tracing::error!(because, "the cleaning of all accounts stops");
                 self.tell(account, live, Tone::Warning, "CleanupHalted", because).await;
             }
             return Ok(());
         }
-        let goes_on =
-            matches!(step.action, Action::List | Action::Delete(_) | Action::Verify | Action::Free(_));
-        if goes_on && self.reports.halted(None) {
-            self.metrics.cleanup_halted(false);
-        }
+        self.metrics.cleanup_halted(self.reports.goes_on(account));
         match &step.action {
             Action::Stick(stuck) => {
                 let text = one_line(&stuck.to_string(), LONGEST);
@@ -185,6 +193,13 @@ impl Inner {
         tracing::info!(%account, because = note, "{reason}");
         let about = self.entries.reference(account, &live.entry.uid);
         self.recorder.say_about(about, tone, reason, note).await;
+    }
+
+    /// Reports nothing any more: another process leads.
+    pub(super) fn withdraw_reports(&self) {
+        self.reports.clear();
+        self.metrics.cleanup_halted(false);
+        self.count_cleanings();
     }
 
     /// Counts the cleanings by stage, for a scrape.

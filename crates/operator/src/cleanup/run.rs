@@ -262,6 +262,7 @@ impl Controller for Operator {
         inner.cache.until_complete().await;
         inner.queue.clear();
         inner.begin_when_possible().await;
+        let _reports = ReportsOfTerm(inner);
         inner.enqueue_all();
         inner.queue.add_after(Task::Resync, RESYNC);
         // Listings of accounts that wait for nobody take turns with the cleaning.
@@ -273,6 +274,16 @@ impl Controller for Operator {
             self.reconcile(&task).await
         })
         .await;
+    }
+}
+
+/// Ends with the term: the next leader reports from then on.
+struct ReportsOfTerm<'a>(&'a Inner);
+
+impl Drop for ReportsOfTerm<'_> {
+    fn drop(&mut self) {
+        self.0.records().clear();
+        self.0.withdraw_reports();
     }
 }
 

@@ -70,11 +70,14 @@ impl Cleanup {
     pub fn policy(&self) -> Policy {
         let kinds = |kinds: &Vec<String>| kinds.iter().map(KindName::new).collect();
         let absent = self.assume_absent.iter().map(|(cloud, absent)| (cloud.clone(), kinds(absent)));
+        let (timing, settle) = (Timing::default(), SignedDuration::from_secs(self.settle_seconds.into()));
         Policy {
             mode: self.mode,
             timing: Timing {
-                settle: SignedDuration::from_secs(self.settle_seconds.into()),
-                ..Timing::default()
+                settle,
+                // A settle time that is shorter is for a cloud that is faster.
+                pause: timing.pause.min(settle),
+                ..timing
             },
             limits: GuardLimits {
                 same_refusal: usize::try_from(self.same_refusal).unwrap_or(usize::MAX),

@@ -7,6 +7,7 @@ mod reload;
 pub use operators::{Operators, cleanup_settings, cluster_settings, garden_clouds, subscription_settings};
 
 use crate::{
+    cleanup::Clouds,
     config::{self, AddressError, Config, Controller, Loaded, Settled},
     ledger::LedgerError,
     metrics::Metrics,
@@ -23,6 +24,7 @@ use std::{
     env, fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use tokio::{net::TcpListener, sync::watch};
 
@@ -33,7 +35,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 const WORKERS: usize = 8;
 
 /// What a process is started with.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// The configuration file.
     pub config: PathBuf,
@@ -41,6 +43,8 @@ pub struct Options {
     pub kubeconfig: Option<PathBuf>,
     /// The operators to run, whatever the configuration says.
     pub controllers: Option<Vec<Controller>>,
+    /// The clouds behind the accounts; none: those that their Secrets lead to.
+    pub clouds: Option<Arc<dyn Clouds>>,
 }
 
 /// Why a process does not start.
@@ -139,13 +143,14 @@ impl Process {
     /// Reads the configuration, makes the clients, opens the ledger if it is needed, and listens. Nothing happens before
     /// [`Process::run_until`].
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options { config: path, kubeconfig, controllers } = options;
+        let Options { config: path, kubeconfig, controllers, clouds } = options;
         let (text, settled) = read(&path)?;
         let controllers = controllers.unwrap_or_else(|| settled.config.controllers.0.clone());
         Operators::check(&controllers, &settled)?;
         let (metrics, identity) = (Metrics::new(), identity());
         let connections = Connections::open(&settled.config, kubeconfig.as_deref(), &metrics).await?;
-        let operators = Operators::new(&controllers, &settled, &connections, &identity, &metrics).await?;
+        let operators =
+            Operators::new(&controllers, &settled, &connections, clouds, &identity, &metrics).await?;
         let lease = operators.lease_name().ok_or(StartError::NothingToRun)?;
         let Connections { control_plane, garden, guard } = connections;
         let config = settled.config;

@@ -41,6 +41,7 @@ impl Operators {
         controllers: &[Controller],
         settled: &Settled,
         connections: &Connections,
+        clouds: Option<Arc<dyn cleanup::Clouds>>,
         identity: &str,
         metrics: &Metrics,
     ) -> Result<Self, StartError> {
@@ -99,11 +100,14 @@ impl Operators {
                     }));
                 }
                 Controller::Cleanup => {
+                    let clouds = clouds.clone();
+                    let clouds =
+                        clouds.unwrap_or_else(|| Arc::new(garden_clouds(config, garden.client.clone())));
                     operators.cleanup = Some(cleanup::Operator::new(cleanup::Parts {
                         control_plane: control_plane.clone(),
                         garden: garden.client.clone(),
                         ledger: ledger(&mut opened, config, &garden.name).await?,
-                        clouds: Arc::new(garden_clouds(config, garden.client.clone())),
+                        clouds,
                         settings: cleanup_settings(config, identity.to_owned()),
                         policy: config.cleanup.policy(),
                         patience: Patience::default(),

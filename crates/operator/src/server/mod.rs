@@ -19,7 +19,7 @@ use axum::{
 };
 use kube::Client;
 use reviews::{Reviews, Verdict};
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, io, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 
 /// Probes give up after some seconds; a ledger that is slower than this counts as gone.
@@ -185,10 +185,10 @@ impl Health {
         }
         if let Some(operator) = cleanup {
             checks.push(Check::new("cleanup", standing(operator.is_complete(), operator.is_leading())));
-            if let Some(because) = operator.report().halted {
-                checks
-                    .push(Check::new("cleaning", (Mark::Worry, format!("no account is cleaned: {because}"))));
-            }
+            let halted: BTreeSet<String> = operator.report().halted.into_values().collect();
+            checks.extend(halted.into_iter().map(|because| {
+                Check::new("cleaning", (Mark::Worry, format!("accounts are not cleaned: {because}")))
+            }));
         }
         let rejected = self.rejected.borrow().clone();
         checks.push(Check::new(

@@ -49,6 +49,8 @@ pub struct PoolEntry {
     pub version: String,
     /// Its UID.
     pub uid: String,
+    /// The reason why its cleaning is stuck, from the annotation.
+    pub stuck: Option<String>,
     /// When it was made.
     pub(super) created: Option<Timestamp>,
     /// The credentials behind it.

@@ -370,10 +370,12 @@ impl Index {
 
     fn entry_of(&self, credential: Credential, metadata: &ObjectMeta) -> PoolEntry {
         let labels = metadata.labels.clone().unwrap_or_default();
-        let quarantine = metadata.annotations.as_ref().and_then(|all| all.get(annotation::QUARANTINE));
+        let annotation = |name: &str| metadata.annotations.as_ref().and_then(|all| all.get(name));
+        let quarantine = annotation(annotation::QUARANTINE);
         PoolEntry {
             entry: Entry::read(&labels, quarantine.map(String::as_str), &self.keys),
             labels,
+            stuck: annotation(annotation::CLEANUP_STUCK).cloned(),
             version: metadata.resource_version.clone().unwrap_or_default(),
             uid: metadata.uid.clone().unwrap_or_default(),
             created: metadata.creation_timestamp.as_ref().map(|time| time.0),

@@ -302,6 +302,7 @@ impl Survey {
                 labels: &found.labels,
                 missing_secret: self.missing_secrets.get(account).cloned(),
                 holding: self.rows.get(account).map(|row| (&row.holding, row.since)),
+                stuck: found.stuck.as_deref(),
             };
             complaints.extend(patient.complaints(&self.settings.labels, now));
         }

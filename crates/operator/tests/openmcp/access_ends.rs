@@ -180,17 +180,27 @@ pub async fn a_token_is_in_its_secret_and_nowhere_else(landscape: Landscape) -> 
     desk.change("a", json!({ "metadata": { "annotations": mark } })).await?;
     that(&desk.platform.access_requests(), "a", "was looked at", |it| it.annotations().is_empty()).await?;
     assert_ne!(desk.kubeconfig("a").await?, before, "it was asked for");
-    let kubeconfig: Value = serde_json::from_str(&desk.kubeconfig("a").await?)?;
-    let token = kubeconfig["users"][0]["user"]["token"].as_str().unwrap().to_owned();
-    // Its signature: the rest is much the same in all tokens of a server.
-    let search = Search::of([token.rsplit('.').next().unwrap()]);
-    let found = in_objects(&search, &every_object(&desk.platform.client()).await?)?;
     let own = format!("Secret {}/a.kubeconfig", desk.platform.plot.namespace);
-    assert!(found.len() == 1 && found[0].starts_with(&own), "{found:?}");
+    // Whoever reconciles from a cache that still has the mark renews it once more.
+    let search = until("it is in its Secret", async || {
+        let search = signature(&desk).await.map_err(|error| error.to_string())?;
+        let objects = every_object(&desk.platform.client()).await.map_err(|error| error.to_string())?;
+        let found = in_objects(&search, &objects).map_err(|error| error.to_string())?;
+        assert!(found.iter().all(|it| it.starts_with(&own)), "{found:?}");
+        if found.len() == 1 { Ok(search) } else { Err(format!("{found:?}")) }
+    })
+    .await?;
     for client in [desk.admin().await?, desk.platform.plot.landscape.garden.clone()] {
         assert_eq!(in_objects(&search, &every_object(&client).await?)?, [] as [&str; 0]);
     }
     Ok(())
+}
+
+/// A search for the signature of the token of now: the rest is much the same in all tokens of a server.
+async fn signature(desk: &Desk) -> Result<Search, Fault> {
+    let kubeconfig: Value = serde_json::from_str(&desk.kubeconfig("a").await?)?;
+    let token = kubeconfig["users"][0]["user"]["token"].as_str().ok_or("there is no token")?;
+    Ok(Search::of([token.rsplit('.').next().unwrap_or_default()]))
 }
 
 /// Also where the request is to be ignored.

@@ -300,14 +300,17 @@ impl Stage {
     }
 }
 
-/// Tries, twenty times a second for half a minute.
+/// So long is waited for anything: whoever shares the machine may need it for longer than one thinks.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Tries, twenty times a second.
 pub async fn until<T>(what: &str, attempt: impl AsyncFn() -> Result<T, String>) -> Result<T, Fault> {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + PATIENCE;
     loop {
         match attempt().await {
             Ok(value) => return Ok(value),
             Err(last) if Instant::now() > end => {
-                return Err(format!("{what}: not in 30 s; last seen: {last}").into());
+                return Err(format!("{what}: not in {} s; last seen: {last}", PATIENCE.as_secs()).into());
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }

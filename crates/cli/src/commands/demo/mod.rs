@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `board`, `view` | what there is and what happens, for people who watch |
 //! | `tour` | a walk through the product |
+//! | `cloud` | a small cloud behind the AWS accounts |
 //! | `crash` | the operators as a process that is killed again and again |
 //! | `tenants` | two tenants with users of their own, and the policies that keep them apart |
 //! | `words` | what is said at the start |
 
 mod board;
+mod cloud;
 mod crash;
 mod tenants;
 mod tour;
@@ -26,10 +28,11 @@ use allotment_garden::{
     landscape::{Landscape, RealLandscape, Unavailable},
 };
 use allotment_operator::{
-    process::{self, Options, Process},
+    process::{self, Operators, Options, Process},
     survey::{Sources, Survey},
 };
 use anyhow::{Context, Result, bail};
+use cloud::{Cleaning, SmallCloud};
 use crash::{Fate, Victim, free_leases};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
@@ -45,6 +48,7 @@ use std::{
     path::{Path, PathBuf},
     pin::pin,
     process::ExitStatus,
+    sync::Arc,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -175,7 +179,7 @@ impl Scene<'_> {
         let mut sightings = pin!(board::sightings(landscape, GARDEN_NAMESPACE));
         let mut redraw = interval(REDRAW);
         let mut stop = pin!(stop);
-        let mut tour = pin!(Tour::new(landscape, GARDEN_NAMESPACE, config).walk());
+        let mut tour = pin!(Tour::new(landscape, GARDEN_NAMESPACE, config, hands.cleaning()).walk());
         let mut touring = args.tour;
         let shown = loop {
             tokio::select! {
@@ -217,7 +221,9 @@ impl Scene<'_> {
         }
         let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let text = format!(
-            "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: [subscription, cluster, kubeconfig]\n\
+            "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: {}\n\
+             # What becomes of returned accounts. The cloud behind those of AWS is in this process, and fast.\n\
+             cleanup:\n  mode: plan\n  settleSeconds: 2\n\
              server:\n  address: {}\n\
              # Namespaces with this label are their tenant's. The examples are in namespaces of the platform, which may name any tenant.\n\
              tenancy:\n  namespaceLabel: {}\n  platform: [{EXAMPLE_NAMESPACE}, default]\n\
@@ -227,11 +233,20 @@ impl Scene<'_> {
              metrics:\n  tenantIds: true\n",
             json!(self.landscape.garden_kubeconfig),
             self.folder.join("ledger.db").display(),
+            self.controllers(),
             port.context("cannot find a free port")?,
             tenants::LABEL,
         );
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)
+    }
+
+    /// The operators that run. Only the tour has a cloud, and only operators in this process reach it.
+    fn controllers(&self) -> &'static str {
+        match self.args {
+            DemoArgs { tour: true, crash: None, .. } => "[subscription, cluster, kubeconfig, cleanup]",
+            _ => "[subscription, cluster, kubeconfig]",
+        }
     }
 
     /// The pool as it is at the start.
@@ -250,7 +265,7 @@ impl Scene<'_> {
 
 /// The operators: in this process, or in one that is killed.
 enum Hands {
-    Here { running: JoinHandle<()>, stop: oneshot::Sender<()> },
+    Here { running: JoinHandle<()>, stop: oneshot::Sender<()>, cleaning: Option<Cleaning> },
     Apart(Box<Victim>),
 }
 
@@ -260,14 +275,34 @@ impl Hands {
             return Ok(Self::Apart(Box::new(Victim::start(landscape, config, every)?)));
         }
         let kubeconfig = Some(landscape.control_plane_kubeconfig.clone());
-        let process =
-            Process::start(Options { config: config.to_owned(), kubeconfig, controllers: None }).await?;
+        let cloud = SmallCloud::default();
+        let process = Process::start(Options {
+            config: config.to_owned(),
+            kubeconfig,
+            controllers: None,
+            clouds: Some(Arc::new(cloud.clone())),
+        })
+        .await?;
+        let Operators { subscription, cleanup, .. } = process.operators();
+        let ledger = subscription.as_ref().map(|operator| operator.ledger().clone());
+        let cleaning = ledger.filter(|_| cleanup.is_some()).map(|ledger| Cleaning { cloud, ledger });
+        if let Some(cleaning) = &cleaning {
+            cleaning.record_dirty(landscape).await?;
+        }
         let (stop, told) = oneshot::channel();
         let running = tokio::spawn(process.run_until(async {
             // Whoever could tell is gone: that tells too.
             let _ = told.await;
         }));
-        Ok(Self::Here { running, stop })
+        Ok(Self::Here { running, stop, cleaning })
+    }
+
+    /// The cloud, and the ledger that says what was done in it.
+    fn cleaning(&self) -> Option<Cleaning> {
+        match self {
+            Self::Here { cleaning, .. } => cleaning.clone(),
+            Self::Apart(_) => None,
+        }
     }
 
     /// Waits until something becomes of them.
@@ -294,7 +329,7 @@ impl Hands {
 
     async fn stop(self) {
         match self {
-            Self::Here { running, stop } => {
+            Self::Here { running, stop, .. } => {
                 let _ = stop.send(());
                 // Whoever has ended by itself was waited for already.
                 if !running.is_finished() {

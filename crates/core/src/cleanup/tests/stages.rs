@@ -128,9 +128,17 @@ fn passes_that_change_nothing_make_it_stuck_with_the_item_the_code_and_the_remed
     let evidence = listed(&found, 5, refused);
     let Evidence::Listed { plan, .. } = &evidence else { panic!() };
     let mut record = Record::new(at(0));
+    for _ in 0..100 {
+        record = record.listed(plan, &Evidence::None);
+    }
+    assert_eq!(
+        record.progress.unchanged, 0,
+        "whoever is killed before it deletes anything has tried nothing"
+    );
+    let deleted = Evidence::Deleted { at: at(4), refused: Vec::new() };
     let mut passes = 0;
     let stuck = loop {
-        record = record.listed(plan);
+        record = record.listed(plan, if passes == 0 { &Evidence::None } else { &deleted });
         let now = Observed { record: Some(record.clone()), evidence: evidence.clone(), ..observed() };
         match decide(&now, at(6)).action {
             Action::Delete(_) => passes += 1,
