@@ -4,7 +4,7 @@ use crate::{Cloud, Refusal, inventory::list_cell};
 use allotment_core::cleanup::{
     Cell, Item, ItemKey, KindName, Place, Plan, Planned, RefusedItem, Wave, kinds::table,
 };
-use futures::{StreamExt, stream};
+use futures::{StreamExt, future::BoxFuture, stream};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -28,6 +28,43 @@ impl Default for Patience {
     fn default() -> Self {
         Self { most: Duration::from_secs(120), every: Duration::from_secs(5) }
     }
+}
+
+/// So many items of each place are deleted before it is asked again whether to go on: some seconds' work.
+const PART: usize = 25;
+
+/// Deletes a wave, in parts. Before each it is asked whether to go on: a wave can be thousands of items, and somebody may
+/// stop it.
+pub async fn delete_while<'a, E>(
+    cloud: &dyn Cloud,
+    wave: &Wave,
+    patience: Patience,
+    go_on: &(dyn Fn() -> BoxFuture<'a, Result<(), E>> + Sync),
+) -> Result<Vec<RefusedItem>, E> {
+    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    for part in parts(wave) {
+        go_on().await?;
+        let (deleted, more) = delete_wave(cloud, &part).await;
+        accepted.extend(deleted);
+        refused.extend(more);
+    }
+    wait_until_gone(cloud, accepted, patience).await;
+    Ok(refused)
+}
+
+fn parts(wave: &Wave) -> Vec<Wave> {
+    let mut parts: Vec<Wave> = Vec::new();
+    let mut counts: BTreeMap<&Place, usize> = BTreeMap::new();
+    for planned in &wave.items {
+        let count = counts.entry(&planned.item.place).or_default();
+        let number = *count / PART;
+        *count += 1;
+        while parts.len() <= number {
+            parts.push(Wave { number: wave.number, items: Vec::new() });
+        }
+        parts[number].items.push(planned.clone());
+    }
+    parts
 }
 
 /// Deletes everything in a plan, in its order. Refusals are returned, never hidden; a deletion that was accepted proves

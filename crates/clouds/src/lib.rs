@@ -22,7 +22,7 @@ pub mod memory;
 pub mod openstack;
 
 pub use allotment_core::cleanup::Refusal;
-pub use delete::{Patience, delete_all};
+pub use delete::{Patience, delete_all, delete_while};
 pub use inventory::{take_inventory, take_witness};
 
 use allotment_core::cleanup::{

@@ -26,7 +26,20 @@ pub fn bounded(mut text: String, most: usize) -> String {
 /// The same on one line: in a log, a line break forges a line.
 pub fn one_line(text: &str, most: usize) -> String {
     let text = bounded(text.chars().take(most.saturating_add(1)).collect(), most);
-    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+    visible(&text)
+}
+
+/// The same text with a space for everything that moves the cursor, colours, hides or turns around what stands beside it: line breaks,
+/// control characters, and the marks of right-to-left writing that have no letters of their own.
+///
+/// ```
+/// use allotment_core::text::visible;
+///
+/// assert_eq!(visible("a\nb\u{9b}31m\u{202e}c"), "a b 31m c");
+/// ```
+pub fn visible(text: &str) -> String {
+    let is_mark = |char| matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    text.chars().map(|char| if char.is_control() || is_mark(char) { ' ' } else { char }).collect()
 }
 
 #[cfg(test)]

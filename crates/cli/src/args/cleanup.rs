@@ -143,7 +143,7 @@ fn shoots(text: &str) -> Result<Shoots, String> {
     // Technical ids are made of these: a name that no Shoot can have would hide a mistake.
     let is_name = |name: &String| {
         let known = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
-        !name.is_empty() && name.chars().all(known)
+        !name.is_empty() && name != "none" && name.chars().all(known)
     };
     match names.iter().find(|name| !is_name(name)) {
         Some(name) => Err(format!("{name:?} is no name of a Shoot: expected names with commas, or none")),
@@ -160,6 +160,7 @@ mod tests {
         let read = |text| shoots(text).map(|shoots| shoots.0.into_iter().collect::<Vec<_>>().join(" "));
         assert_eq!(read("none"), Ok(String::new()));
         assert_eq!(read("b,a-1"), Ok("a-1 b".to_owned()));
+        assert!(read("none,foo").is_err(), "there are none, or there is one");
         assert!(read("").is_err() && read("a,").is_err() && read("shoot--p--C").is_err());
     }
 }

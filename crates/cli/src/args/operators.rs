@@ -26,6 +26,8 @@ pub(crate) enum ControllerName {
     Cluster,
     /// Kubeconfigs
     Kubeconfig,
+    /// Returned accounts
+    Cleanup,
 }
 
 impl From<ControllerName> for Controller {
@@ -34,6 +36,7 @@ impl From<ControllerName> for Controller {
             ControllerName::Subscription => Self::Subscription,
             ControllerName::Cluster => Self::Cluster,
             ControllerName::Kubeconfig => Self::Kubeconfig,
+            ControllerName::Cleanup => Self::Cleanup,
         }
     }
 }

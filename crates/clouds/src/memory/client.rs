@@ -16,9 +16,6 @@ use futures::{FutureExt, future::BoxFuture};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::{Instant, sleep};
 
-/// Small, so that almost every listing has several pages.
-const PAGE_SIZE: usize = 2;
-
 /// A client of one account in memory.
 #[derive(Clone, Debug)]
 pub struct MemoryClient {
@@ -91,7 +88,7 @@ impl MemoryClient {
             target.faults.list(&kind.name(), permission)?;
             let shown = target.shown(place, |item| is_of(item, kind, names.as_ref()))?;
             let items = shown.into_iter().filter(|shown| !shown.is_hidden).map(|shown| shown.item);
-            Ok(page_of(items.collect(), page))
+            Ok(page_of(items.collect(), page, self.cloud.page_size))
         })
         .await
     }
@@ -142,11 +139,11 @@ fn is_of(item: &Item, kind: &Kind, names: Option<&BTreeSet<String>>) -> bool {
 }
 
 /// The items after the last one of the page before, in order of their ids: items that go in between hide no others.
-fn page_of(items: Vec<Item>, after: Option<&PageToken>) -> Page {
+fn page_of(items: Vec<Item>, after: Option<&PageToken>, size: usize) -> Page {
     let is_next = |item: &Item| after.is_none_or(|after| item.id.as_str() > after.0.as_str());
     let mut items: Vec<_> = items.into_iter().filter(is_next).collect();
-    let is_last = items.len() <= PAGE_SIZE;
-    items.truncate(PAGE_SIZE);
+    let is_last = items.len() <= size;
+    items.truncate(size);
     let last = items.last().map(|item| PageToken(item.id.as_str().to_owned()));
     Page::Items { items, next: last.filter(|_| !is_last) }
 }

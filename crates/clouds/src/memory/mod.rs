@@ -47,9 +47,19 @@ use std::{
 use tokio::time::Instant;
 
 /// Accounts of a cloud that exists in memory. Clones share them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct MemoryCloud {
     state: Arc<Mutex<State>>,
+    page_size: usize,
+}
+
+/// Small, so that almost every listing has several pages.
+const PAGE_SIZE: usize = 2;
+
+impl Default for MemoryCloud {
+    fn default() -> Self {
+        Self { state: Arc::default(), page_size: PAGE_SIZE }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -73,6 +83,12 @@ impl MemoryCloud {
     /// A cloud without accounts.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Lists so many items in a page.
+    #[must_use]
+    pub fn with_page_size(self, page_size: usize) -> Self {
+        Self { page_size, ..self }
     }
 
     /// Adds an account with everything that AWS puts into a new one, in each place: a default VPC with its parts. An

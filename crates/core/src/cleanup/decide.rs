@@ -1,8 +1,8 @@
 //! The next step about a dirty account.
 
 use super::{
-    AccountFacts, Evidence, Fleet, Gate, GuardLimits, Mode, Plan, Proof, Record, RefusedItem, Stage, Stuck,
-    Timing, Verdict, gate, halted, stage::later,
+    AccountFacts, Evidence, Fleet, Gate, GuardLimits, Mode, Plan, Proof, Record, Refusal, RefusedItem, Stage,
+    Stuck, Timing, Verdict, gate, halted, stage::later,
 };
 use jiff::Timestamp;
 
@@ -81,7 +81,10 @@ pub fn decide(observed: &Observed, now: Timestamp) -> Step {
         (Gate::Stuck(found), Some(until)) if stuck == Some(&found) => wait(stage, until, "it is stuck"),
         (Gate::Stuck(found), _) => stick(found),
         // A gate that was closed and is open now needs no patience.
-        (_, Some(until)) if !stuck.is_some_and(is_of_gate) => wait(stage, until, "it is not due"),
+        (_, Some(until)) if !stuck.is_some_and(is_of_gate) => {
+            let waits = record.as_ref().and_then(|record| record.waits.as_deref());
+            wait(stage, until, waits.unwrap_or("it is not due"))
+        }
         (Gate::Identify, _) => Step { stage: Stage::Checking, action: Action::Identify },
         (Gate::Retry(refusal), _) => wait(Stage::Checking, later(now, timing.retry), &refusal.to_string()),
         (Gate::Open(_), _) => match halted(fleet, limits, now) {
@@ -118,7 +121,9 @@ fn by_evidence(observed: &Observed, now: Timestamp) -> Step {
         Evidence::Listed { plan, at, .. } if fresh(*at) && *mode == Mode::Plan => {
             Step { stage: Stage::Listing, action: Action::Report(plan.clone()) }
         }
-        Evidence::Listed { plan, at, refused } if fresh(*at) => by_plan(observed, plan, *at, refused, now),
+        Evidence::Listed { plan, at, refused } if fresh(*at) => {
+            by_plan(observed, plan, *at, refused.as_deref(), now)
+        }
         Evidence::Deleted { at, .. } if fresh(*at) && now < later(*at, timing.pause) => {
             wait(Stage::Deleting, later(*at, timing.pause), "deletions take time")
         }
@@ -131,9 +136,24 @@ fn by_evidence(observed: &Observed, now: Timestamp) -> Step {
     }
 }
 
-fn by_plan(observed: &Observed, plan: &Plan, at: Timestamp, refused: &[RefusedItem], now: Timestamp) -> Step {
+/// A refusal that time does not change is tried again so often: the permission may have been granted meanwhile.
+const PASSES_IF_DENIED: u32 = 2;
+
+fn by_plan(
+    observed: &Observed,
+    plan: &Plan,
+    at: Timestamp,
+    refused: Option<&[RefusedItem]>,
+    now: Timestamp,
+) -> Step {
     let unchanged = observed.record.as_ref().map_or(0, |record| record.progress.unchanged);
-    let overdue = unchanged >= observed.timing.passes || is_late(observed, now);
+    // Whoever has tried nothing since it started does not know why the items are still there.
+    let was_tried = refused.is_some() || plan.waves.is_empty();
+    let refused = refused.unwrap_or_default();
+    let is_denied =
+        refused.iter().any(|it| matches!(it.refusal, Refusal::Denied { .. } | Refusal::Locked { .. }));
+    let passes = if is_denied { PASSES_IF_DENIED } else { observed.timing.passes };
+    let overdue = was_tried && (unchanged >= passes || is_late(observed, now));
     if overdue && let Some(stuck) = Stuck::by_plan(plan, refused) {
         return stick(stuck);
     }

@@ -200,7 +200,16 @@ impl<'a> Dispositions<'a> {
                 let because = self.why_staying(item, kind, value(attribute))?;
                 matches!(because, Some(KeptBecause::Rule(_) | KeptBecause::Baseline))
             }
-            When::UsedByStaying(kind, attribute) => self.is_used(item, kind, attribute)?,
+            When::InBaseline(attribute, kind) => {
+                self.why_staying(item, kind, value(attribute))? == Some(&KeptBecause::Baseline)
+            }
+            When::UsedByStaying(kind, attribute) => {
+                self.is_used(item, kind, attribute, Disposition::stays)?
+            }
+            When::UsedByBaseline(kind, attribute) => {
+                let is_in_baseline = |other: &Disposition| *other == kept(KeptBecause::Baseline);
+                self.is_used(item, kind, attribute, is_in_baseline)?
+            }
             When::All(all) => {
                 for when in *all {
                     if !self.matches(when, item)? {
@@ -265,11 +274,17 @@ impl<'a> Dispositions<'a> {
         }
     }
 
-    fn is_used(&self, item: &Item, kind: &'static str, attribute: &str) -> Result<bool, Unresolved> {
+    fn is_used(
+        &self,
+        item: &Item,
+        kind: &'static str,
+        attribute: &str,
+        by: impl Fn(&Disposition) -> bool,
+    ) -> Result<bool, Unresolved> {
         match self.inventory.cell(&item.place, &KindName::of(kind)) {
             Cell::Listed { items } => Ok(items.iter().any(|other| {
-                let stays = self.of.get(&other.key()).is_some_and(Disposition::stays);
-                stays && other.attribute(attribute) == Some(item.id.as_str())
+                self.of.get(&other.key()).is_some_and(&by)
+                    && other.attribute(attribute) == Some(item.id.as_str())
             })),
             Cell::Absent { .. } => Ok(false),
             Cell::Unknown { .. } => Err(Unresolved(format!("{kind} in {} was not listed", item.place))),

@@ -17,8 +17,10 @@ pub struct AccountFacts {
     pub shoots: u32,
     /// Its assignments, in the ledger, with those of entries that have the same credentials.
     pub assignments: u32,
-    /// Other pool entries with the same cloud account id that are not dirty: it is one account, and theirs as well.
+    /// Other pool entries that are the same account of the cloud, and in use.
     pub used_by: Vec<String>,
+    /// Other pool entries in use that nobody can tell apart from it, each with the reason.
+    pub unidentified: Vec<(String, String)>,
     /// The cloud, by Gardener's provider type.
     pub cloud: Result<Cloud, NotSupported>,
     /// The account id.
@@ -55,8 +57,18 @@ pub enum Gate {
 
 /// Whether an account may be touched. Every field is a reason against it, so none is left out here.
 pub fn gate(facts: &AccountFacts) -> Gate {
-    let AccountFacts { dirty, shared, internal, quarantine, shoots, assignments, used_by, cloud, identity } =
-        facts;
+    let AccountFacts {
+        dirty,
+        shared,
+        internal,
+        quarantine,
+        shoots,
+        assignments,
+        used_by,
+        unidentified,
+        cloud,
+        identity,
+    } = facts;
     if !dirty {
         return Gate::NotDirty;
     }
@@ -71,7 +83,13 @@ pub fn gate(facts: &AccountFacts) -> Gate {
         return Gate::Closed(format!("{shoots} Shoots and {assignments} requests are in it"));
     }
     if let Some(other) = used_by.first() {
-        return Gate::Closed(format!("{other} is the same cloud account, and not dirty"));
+        return Gate::Closed(format!("{other} is the same cloud account, and in use"));
+    }
+    if let Some((other, because)) = unidentified.first() {
+        return Gate::Closed(format!(
+            "{other} is in use, and may be the same cloud account: {because}; correct its credentials, or run \
+             `allotment cleanup baseline {other} --id-only`"
+        ));
     }
     let cloud = match cloud {
         Ok(cloud) => *cloud,
@@ -101,7 +119,7 @@ fn by_identity(identity: &Identity, cloud: Cloud) -> Gate {
         Some(Ok(reported)) => Gate::Stuck(Stuck::account(
             "AccountIdDiffers",
             format!("the credentials lead to account {reported}, but {recorded} is recorded"),
-            "correct the credentials; if the account was replaced on purpose, run `allotment cleanup baseline`",
+            "correct the credentials; if the account was replaced on purpose, run `allotment cleanup baseline --id-only` for it",
         )),
     }
 }

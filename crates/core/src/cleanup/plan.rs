@@ -131,6 +131,22 @@ impl Plan {
         self.deletions().map(|planned| planned.item.key()).chain(not_deleted).collect()
     }
 
+    /// The answer to whoever asks for a plan only.
+    pub fn report(&self) -> String {
+        if self.is_empty() {
+            return "it is proven empty; cleanup.mode is plan, so it stays dirty".to_owned();
+        }
+        let counts = [
+            (self.deletions().count(), "items would be deleted"),
+            (self.leaving.len(), "go by themselves"),
+            (self.immovable.len(), "cannot be deleted"),
+            (self.unknown.len(), "kinds or regions could not be listed"),
+        ];
+        let told = counts.iter().enumerate().filter(|(place, (count, _))| *place == 0 || *count > 0);
+        let told: Vec<String> = told.map(|(_, (count, words))| format!("{count} {words}")).collect();
+        format!("{}; cleanup.mode is plan", told.join(", "))
+    }
+
     /// Whether nothing is left and nothing is unknown.
     pub fn is_empty(&self) -> bool {
         self.remaining().is_empty() && self.unknown.is_empty()

@@ -77,6 +77,9 @@ pub struct Record {
     pub progress: Progress,
     /// Why it is stuck.
     pub stuck: Option<Stuck>,
+    /// Why nothing is done now, where it is not stuck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
 }
 
 /// Whether passes still change anything.
@@ -116,7 +119,8 @@ impl Record {
     /// The cleaning begins.
     pub fn new(now: Timestamp) -> Self {
         let (stage, progress) = (Stage::Dirty, Progress::default());
-        Self { stage, began_at: now, attempt_at: now, since: now, next_at: None, progress, stuck: None }
+        let (next_at, stuck, waits) = (None, None, None);
+        Self { stage, began_at: now, attempt_at: now, since: now, next_at, progress, stuck, waits }
     }
 
     /// The record that is written down before the step is taken.
@@ -134,6 +138,11 @@ impl Record {
         if record.stage != Stage::Stuck {
             record.stuck = None;
         }
+        record.waits = match &step.action {
+            Action::Wait { because, .. } | Action::Halt(because) => Some(because.clone()),
+            Action::Report(plan) => Some(plan.report()),
+            _ => None,
+        };
         record.next_at = match &step.action {
             Action::Wait { until, .. } => Some(*until),
             Action::Report(_) => Some(later(now, timing.retry_stuck)),
@@ -172,8 +181,8 @@ pub enum Evidence {
         plan: Box<Plan>,
         /// When the listing ended.
         at: Timestamp,
-        /// The refusals of the deletions before it.
-        refused: Vec<RefusedItem>,
+        /// The refusals of the deletions before it; none if nothing was tried, as after a restart.
+        refused: Option<Vec<RefusedItem>>,
     },
     /// One pass over all waves.
     Deleted {

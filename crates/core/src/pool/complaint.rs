@@ -12,6 +12,8 @@ pub enum Ailment {
     Stranded,
     /// Two entries with the same credentials: one account that looks like two.
     SameCredentials,
+    /// Two entries whose credentials lead to one account of the cloud.
+    SameCloudAccount,
     /// Nobody holds it and nobody gets it: a Shoot is in it.
     Occupied,
     /// The Secret behind an entry does not exist.
@@ -58,6 +60,7 @@ impl Ailment {
         match self {
             Self::Stranded => "stranded",
             Self::SameCredentials => "same-credentials",
+            Self::SameCloudAccount => "same-cloud-account",
             Self::Occupied => "occupied",
             Self::MissingSecret => "missing-secret",
             Self::DirtyForLong => "dirty-for-long",

@@ -6,7 +6,7 @@ use super::{
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Cleaning takes hours at most; who waits longer has been forgotten.
 const LONG: SignedDuration = SignedDuration::from_hours(24);
@@ -87,6 +87,19 @@ pub fn same_credentials(credential: &str, twins: &[Twin<'_>]) -> Complaint {
         None => "give each credentials of its own, or delete all but one".to_owned(),
     };
     Complaint { code: Ailment::SameCredentials, account: first, message, remedy }
+}
+
+/// Several entries that are recorded as one account of the cloud.
+pub fn same_cloud_account(id: &str, entries: &BTreeSet<AccountName>) -> Complaint {
+    let names: Vec<&str> = entries.iter().map(AccountName::as_str).collect();
+    Complaint {
+        code: Ailment::SameCloudAccount,
+        account: entries.first().cloned(),
+        message: format!("entries {} are one account of the cloud ({id})", names.join(", ")),
+        remedy: "while one is in use, the others are neither handed out nor cleaned: delete all but one, or correct their credentials and run \
+                 `allotment cleanup baseline` for each"
+            .to_owned(),
+    }
 }
 
 /// An account that nobody holds, with Shoots in it.

@@ -26,7 +26,9 @@ pub use compare::{Asked, Compared, Grown, NotReady, Sides, compare};
 pub use complaint::{Ailment, Complaint};
 pub use decide::{Answer, Choice, Dedicated, Lack, Question, decide};
 pub use entry::Entry;
-pub use examine::{Patient, PoolSummary, occupied_account, same_credentials, state, summarize};
+pub use examine::{
+    Patient, PoolSummary, occupied_account, same_cloud_account, same_credentials, state, summarize,
+};
 pub use fence::{FENCED_ENTRIES, Fence, FenceRecord, LedgerFacts, LedgerMismatch, Served, Traces, verify};
 pub use fit::{account_is_for, account_is_of_pool};
 pub use key::{LabelKeys, PoolKey};

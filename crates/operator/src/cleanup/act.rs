@@ -7,13 +7,15 @@ use super::{
     run::Inner,
 };
 use crate::{ledger::Cleaning, runtime::queue::Outcome};
-use allotment_clouds::{Cloud, delete_all, take_inventory, take_witness};
+use allotment_clouds::{Cloud, delete_while, take_inventory, take_witness};
 use allotment_core::{
     cleanup::{
-        Action, Cloud as CloudName, Evidence, Gate, Inventory, Plan, Question, Verdict, gate, plan, verdict,
+        Action, Cloud as CloudName, Evidence, Gate, Inventory, Plan, Question, RefusedItem, Verdict, gate,
+        plan, verdict,
     },
     pool::AccountName,
 };
+use futures::{FutureExt, TryFutureExt};
 use jiff::Timestamp;
 use std::sync::Arc;
 
@@ -108,7 +110,7 @@ impl Inner {
         let at = inventory.finished_at;
         self.reports.listed(account, &plan);
         self.hold(account, |held| {
-            let refused = std::mem::take(&mut held.refused);
+            let refused = held.refused.take();
             held.evidence = Evidence::Listed { plan: Box::new(plan.clone()), at, refused };
             held.listing = Some(HeldListing { inventory: Arc::new(inventory), plan: Arc::new(plan), client });
         });
@@ -131,16 +133,21 @@ impl Inner {
         }
         let mut refused = Vec::new();
         for wave in &planned.waves {
-            self.check_again(account, current).await?;
-            let one = Plan { waves: vec![wave.clone()], ..Plan::default() };
-            refused.extend(delete_all(&*client, &one, self.patience).await);
+            let go_on = || self.check_again(account, current).map_ok(drop).boxed();
+            refused.extend(delete_while(&*client, wave, self.patience, &go_on).await?);
         }
-        let at = self.clock.now();
-        tracing::info!(%account, items = planned.deletions().count(), refused = refused.len(), "deleted");
-        self.metrics.deleted_items(planned.deletions().count(), refused.len());
+        let (at, tried) = (self.clock.now(), planned.deletions().count());
+        let accepted = tried.saturating_sub(refused.len());
+        match refused.first() {
+            None => tracing::info!(%account, accepted, "a pass of deletions"),
+            Some(RefusedItem { key, refusal }) => {
+                tracing::warn!(%account, accepted, refused = refused.len(), first = %key, %refusal, "a pass of deletions");
+            }
+        }
+        self.metrics.deleted_items(tried, refused.len());
         self.hold(account, |held| {
             held.evidence = Evidence::Deleted { at, refused: refused.clone() };
-            held.refused = refused;
+            held.refused = Some(refused);
             held.listing = None;
         });
         Ok(())

@@ -57,6 +57,19 @@ pub enum ByHandError {
         /// The first gap.
         cell: Box<UnknownCell>,
     },
+    /// Another entry leads to the same account of the cloud, and is in use.
+    #[error(
+        "the credentials of {account} lead to cloud account {id}, and so does {other}, which is in use: correct the credentials, or delete one \
+         of the two entries"
+    )]
+    SameAccount {
+        /// The account.
+        account: AccountName,
+        /// The account of the cloud.
+        id: CloudAccountId,
+        /// The other entry.
+        other: String,
+    },
     /// An account in use gets no baseline.
     #[error(
         "{account} is {state}: a baseline would protect what its tenant made; use --id-only to record only its account id"
@@ -194,14 +207,17 @@ impl ByHand {
             let witness = take_witness(&*client, &inventory, &now).await;
             (inventory.account.clone(), Some(Baseline::take(&inventory, Some(&witness))))
         };
-        for name in wanted.shoots.iter().flatten() {
-            let shoot = PastShoot { technical_id: self.technical_id(name), existing: BTreeSet::new() };
-            self.0.ledger.remember_shoot(account, &shoot, recorded_at).await?;
-        }
         let known = before.filter(|before| before.id == id).and_then(|before| before.shoots_since);
         let shoots_since = if is_known { Some(recorded_at) } else { known };
         let recorded =
             CloudAccount { id, recorded_at, recorded_by: wanted.by.clone(), baseline, shoots_since };
+        if let Some(other) = self.0.others_in_use(account, Some(&recorded)).await?.same.pop() {
+            return Err(ByHandError::SameAccount { account: account.clone(), id: recorded.id, other });
+        }
+        for name in wanted.shoots.iter().flatten() {
+            let shoot = PastShoot { technical_id: self.technical_id(name), existing: BTreeSet::new() };
+            self.0.ledger.remember_shoot(account, &shoot, recorded_at).await?;
+        }
         self.0.ledger.record_cloud_account(account, &recorded).await?;
         Ok(recorded)
     }

@@ -16,8 +16,8 @@ pub(super) struct Held {
     /// The last full listing, and the client that made it: deletions go to the account that was listed, whatever becomes of
     /// the Secret meanwhile.
     pub(super) listing: Option<HeldListing>,
-    /// The refusals of the last pass of deletions.
-    pub(super) refused: Vec<RefusedItem>,
+    /// The refusals of the last pass of deletions, which no listing has followed yet.
+    pub(super) refused: Option<Vec<RefusedItem>>,
 }
 
 /// A listing.
@@ -30,7 +30,7 @@ pub(super) struct HeldListing {
 
 impl Default for Held {
     fn default() -> Self {
-        Self { evidence: Evidence::None, reported: None, unusable: None, listing: None, refused: Vec::new() }
+        Self { evidence: Evidence::None, reported: None, unusable: None, listing: None, refused: None }
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `index` | the cache: pool entries and Shoots, from watches |
 //! | `run` | from start to stop |
 //! | `observe` | live reads of one account |
+//! | `others` | other entries that are the same account of the cloud |
 //! | `reconcile` | one account, step by step |
 //! | `act` | listing, deleting, verifying |
 //! | `free` | the labels go, if everything is still true |
@@ -24,6 +25,7 @@ mod free;
 mod index;
 mod intake;
 mod observe;
+mod others;
 mod reconcile;
 mod report;
 mod run;

@@ -51,6 +51,7 @@ impl Inner {
         let held = self.held(account);
         // A value that is neither true nor false shares nothing, but nobody writes it to have the account emptied.
         let shared = live.entry.labels.get(&self.settings.labels.shared);
+        let others = self.others_in_use(account, recorded).await?;
         Ok(AccountFacts {
             dirty: entry.dirty,
             shared: shared.is_some_and(|value| value != "false"),
@@ -58,7 +59,8 @@ impl Inner {
             quarantine: entry.quarantine.clone(),
             shoots: self.count_shoots_now(account).await?,
             assignments: self.count_assignments(account).await?,
-            used_by: self.others_in_use(account, recorded).await?,
+            used_by: others.same,
+            unidentified: others.unknown,
             cloud: self.cloud_of(account),
             identity: Identity {
                 recorded: recorded.map(|recorded| recorded.id.clone()),
@@ -99,28 +101,6 @@ impl Inner {
             count += row.map_or(0, |row| u32::try_from(row.assignments.len()).unwrap_or(u32::MAX));
         }
         Ok(count)
-    }
-
-    /// Other entries that are the same account of the cloud, and in use.
-    async fn others_in_use(
-        &self,
-        account: &AccountName,
-        recorded: Option<&CloudAccount>,
-    ) -> Result<Vec<String>, ReconcileError> {
-        let mut same: BTreeSet<AccountName> = self.index().pool.twins_of(account).into_iter().collect();
-        if let Some(recorded) = recorded {
-            same.extend(self.ledger.entries_of(&recorded.id).await?);
-        }
-        same.remove(account);
-        let index = self.index();
-        let in_use = same.iter().filter(|other| {
-            let entry = index.pool.entry(other).map(|known| &known.entry);
-            let is_held = |entry: &allotment_core::pool::Entry| {
-                !entry.dirty && (entry.tenant.is_some() || !entry.is_dedicated())
-            };
-            entry.is_some_and(is_held) || index.pool.count_shoots(other).all > 0
-        });
-        Ok(in_use.map(ToString::to_string).collect())
     }
 
     /// Refuses a ledger that is not the one that the garden is served from: its assignments and account ids are another's.

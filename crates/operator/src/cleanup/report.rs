@@ -154,10 +154,8 @@ impl Inner {
                 tracing::info!(%account, deletions, leaving, immovable, kept, unknown, "planned; mode is plan");
                 if before.stage != Stage::Listing || before.next_at.is_none() {
                     let note = match plan.is_empty() {
-                        true => "it is proven empty; cleanup.mode is plan, so it stays dirty".to_owned(),
-                        false => format!(
-                            "{deletions} items would be deleted; cleanup.mode is plan; see `allotment cleanup plan {account}`"
-                        ),
+                        true => plan.report(),
+                        false => format!("{}; see `allotment cleanup plan {account}`", plan.report()),
                     };
                     self.tell(account, live, Tone::Normal, "CleanupPlanned", &note).await;
                 }

@@ -4,6 +4,7 @@ use super::{
     Clouds, ReconcileError, Task,
     evidence::Held,
     index::Index,
+    others::Asked,
     report::{Report, Reports},
 };
 use crate::{
@@ -144,6 +145,7 @@ pub(super) struct Inner {
     leadership: Leadership,
     held: Mutex<BTreeMap<AccountName, Held>>,
     records: Mutex<BTreeMap<AccountName, Record>>,
+    pub(super) asked: Asked,
     pub(super) reports: Reports,
 }
 
@@ -174,6 +176,7 @@ impl Operator {
             queue: Queue::new(),
             held: Mutex::default(),
             records: Mutex::default(),
+            asked: Asked::default(),
             reports: Reports::default(),
         }))
     }

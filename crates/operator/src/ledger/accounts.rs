@@ -197,6 +197,28 @@ pub(super) async fn seats_of(
     Ok(found)
 }
 
+/// Other entries that are recorded as the same account of the cloud, for those of these that have some.
+pub(super) async fn recorded_twins(
+    transaction: &mut Transaction,
+    names: &[AccountName],
+) -> Result<BTreeMap<AccountName, BTreeSet<AccountName>>, LedgerError> {
+    const SQL: &str = concat!(
+        "SELECT one.account, other.account FROM cloud_accounts one JOIN cloud_accounts other \
+         ON other.garden = one.garden AND other.project = one.project \
+         AND other.cloud_account = one.cloud_account AND other.account <> one.account \
+         WHERE one.garden = $1 AND one.project = $2 AND one.account IN ",
+        batch!()
+    );
+    let mut twins: BTreeMap<AccountName, BTreeSet<AccountName>> = BTreeMap::new();
+    for names in names.chunks(BATCH) {
+        for row in &transaction.query(SQL, &filled(names)).await? {
+            let (one, other) = (AccountName::new(row.text(0)?), AccountName::new(row.text(1)?));
+            twins.entry(one).or_default().insert(other);
+        }
+    }
+    Ok(twins)
+}
+
 fn filled(names: &[AccountName]) -> Vec<Value> {
     let last = names.last().into_iter().cycle();
     names.iter().chain(last).take(BATCH).map(|name| Value::from(name.as_str())).collect()

@@ -14,7 +14,7 @@ use allotment_core::{
 };
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The account of the cloud behind a pool entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +73,24 @@ impl Ledger {
                  WHERE garden = $1 AND project = $2 AND cloud_account = $3 ORDER BY account";
             let rows = transaction.query(SQL, &[Value::from(id.as_str())]).await?;
             rows.iter().map(|row| row.text(0).map(AccountName::new)).collect()
+        })
+    }
+
+    /// Accounts of the cloud that several entries are recorded for.
+    pub async fn shared_cloud_accounts(
+        &self,
+    ) -> Result<BTreeMap<CloudAccountId, BTreeSet<AccountName>>, LedgerError> {
+        in_transaction!(read self, "read the entries of cloud accounts", |transaction| async {
+            const SQL: &str = "SELECT one.cloud_account, one.account FROM cloud_accounts one \
+                 WHERE one.garden = $1 AND one.project = $2 AND EXISTS (SELECT 1 FROM cloud_accounts other \
+                 WHERE other.garden = one.garden AND other.project = one.project \
+                 AND other.cloud_account = one.cloud_account AND other.account <> one.account)";
+            let mut shared: BTreeMap<CloudAccountId, BTreeSet<AccountName>> = BTreeMap::new();
+            for row in &transaction.query(SQL, &[]).await? {
+                let entries = shared.entry(CloudAccountId::new(row.text(0)?)).or_default();
+                entries.insert(AccountName::new(row.text(1)?));
+            }
+            Ok(shared)
         })
     }
 

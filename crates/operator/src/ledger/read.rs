@@ -6,7 +6,7 @@ use super::{
 };
 use allotment_core::pool::{AccountName, EXACT_POSITIONS, PoolKey, RequestUid, Tenant, Waiting, in_turns};
 use jiff::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Ledger {
     /// Reads the row of an account, with its assignments.
@@ -36,6 +36,15 @@ impl Ledger {
     /// The accounts on their way from one state to another, which somebody has to see to.
     pub async fn unfinished(&self) -> Result<Vec<AccountName>, LedgerError> {
         in_transaction!(read self, "read the unfinished", |transaction| accounts::unfinished(transaction))
+    }
+
+    /// The accounts that requests are in.
+    pub async fn assigned_accounts(&self) -> Result<BTreeSet<AccountName>, LedgerError> {
+        in_transaction!(read self, "read the accounts of requests", |transaction| async {
+            const SQL: &str = "SELECT DISTINCT account FROM assignments WHERE garden = $1 AND project = $2";
+            let rows = transaction.query(SQL, &[]).await?;
+            rows.iter().map(|row| row.text(0).map(AccountName::new)).collect()
+        })
     }
 
     /// Where a request is.

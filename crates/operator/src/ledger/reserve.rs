@@ -345,7 +345,9 @@ async fn free_of(
         if found.len() >= enough {
             break;
         }
-        let all = with_twins(ask, names);
+        let recorded = accounts::recorded_twins(transaction, names).await?;
+        let mut all = with_twins(ask, names);
+        all.extend(recorded.values().flatten().cloned());
         let rows = accounts::named(transaction, &all).await?;
         let clusters = accounts::clusters(transaction, &all).await?;
         let is_nobodys = |account: &AccountName| {
@@ -357,7 +359,8 @@ async fn free_of(
         };
         let is_free = |account: &&AccountName| {
             let twins = ask.observed.get(*account).into_iter().flat_map(|it| &it.twins);
-            twins.chain([*account]).all(is_nobodys)
+            let recorded = recorded.get(*account).into_iter().flatten();
+            twins.chain(recorded).chain([*account]).all(is_nobodys)
         };
         found.extend(names.iter().filter(is_free).cloned());
         known.extend(rows);

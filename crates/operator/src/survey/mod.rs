@@ -18,11 +18,12 @@ use allotment_api::{
 };
 use allotment_core::{
     check::Seat,
+    cleanup::CloudAccountId,
     cluster::flow::forget_managed_fields,
     pool::{
         AccountName, Ailment, Asked, Complaint, Grown, NotReady, Occupied, Patient, PoolKey, PoolSummary,
-        RequestUid, Row, Sides, Tenant, Traces, compare, occupied_account, same_credentials, state,
-        summarize,
+        RequestUid, Row, Sides, Tenant, Traces, compare, occupied_account, same_cloud_account,
+        same_credentials, state, summarize,
     },
 };
 use jiff::Timestamp;
@@ -32,7 +33,11 @@ use kube::{
     api::{ListParams, ObjectList},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use std::{cell::RefCell, collections::BTreeMap, fmt::Debug};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+};
 
 /// As many objects come with one answer.
 const PAGE: u32 = 500;
@@ -65,6 +70,8 @@ pub struct Survey {
     index: Index,
     settings: Settings,
     rows: BTreeMap<AccountName, Account>,
+    /// Accounts of the cloud that several entries are recorded for.
+    shared_cloud_accounts: BTreeMap<CloudAccountId, BTreeSet<AccountName>>,
     waiting: BTreeMap<PoolKey, u64>,
     queued: Vec<RequestUid>,
     awaits_leader: bool,
@@ -139,6 +146,7 @@ impl Survey {
             index,
             settings: (*settings).clone(),
             rows: BTreeMap::new(),
+            shared_cloud_accounts: BTreeMap::new(),
             waiting: BTreeMap::new(),
             queued: Vec::new(),
             awaits_leader: false,
@@ -169,6 +177,7 @@ impl Survey {
 
     async fn read_ledger(&mut self, ledger: &Ledger) -> Result<(), SurveyError> {
         self.rows = ledger.accounts().await?.into_iter().map(|row| (row.account.clone(), row)).collect();
+        self.shared_cloud_accounts = ledger.shared_cloud_accounts().await?;
         self.awaits_leader = ledger.awaits_leader().await?;
         for queue in ledger.queues().await? {
             let waiting = ledger.waiting(&queue.pool).await?;
@@ -308,6 +317,13 @@ impl Survey {
         }
         let twice = self.index.used_twice();
         complaints.extend(twice.map(|(credential, twins)| same_credentials(credential, &twins)));
+        for (id, entries) in &self.shared_cloud_accounts {
+            let there = entries.iter().filter(|entry| self.index.entry(entry).is_some());
+            let there: BTreeSet<AccountName> = there.cloned().collect();
+            if there.len() > 1 {
+                complaints.push(same_cloud_account(id.as_str(), &there));
+            }
+        }
         for (account, why) in self.index.occupied() {
             // The others with the same credentials are told of together.
             if !matches!(why, Occupied::SameCredentials(_)) {

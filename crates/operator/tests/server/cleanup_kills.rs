@@ -20,12 +20,12 @@ use kube::{
 use serde_json::json;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-const ID: CloudAccountId = CloudAccountId::of("123456789012");
+pub const ID: CloudAccountId = CloudAccountId::of("123456789012");
 const REGION: Place = Place::of("eu-1");
 
 /// Every account leads to the one in memory.
 #[derive(Clone)]
-struct InMemory(MemoryCloud);
+pub struct InMemory(pub MemoryCloud);
 
 impl Clouds for InMemory {
     fn open(&self, account: OpenAccount) -> BoxFuture<'_, Result<Arc<dyn Cloud>, OpenError>> {
@@ -42,26 +42,26 @@ impl InMemory {
     }
 
     /// A Shoot is force-deleted. Deletions take less time than in a real cloud.
-    fn fill(&self) {
+    pub fn fill(&self) {
         for (item, nature) in leftovers_of_shoot(&format!("shoot--{PROJECT}--{SHOOT}"), &REGION) {
             let delete_takes = nature.delete_takes.min(Duration::from_millis(40));
             self.0.put(&ID, item, Nature { delete_takes, ..nature });
         }
     }
 
-    fn start(&self, stage: &Stage) -> super::cleanup::Cleaner {
+    pub fn start(&self, stage: &Stage) -> super::cleanup::Cleaner {
         start_cleaner(stage, "cleaner", policy(Mode::Delete), Arc::new(self.clone()))
     }
 }
 
 /// A dirty account, with leftovers.
-async fn returned(landscape: &Landscape) -> Result<(Stage, InMemory), Fault> {
+pub async fn returned(landscape: &Landscape) -> Result<(Stage, InMemory), Fault> {
     let (stage, cloud) = (Stage::new(landscape).await?, InMemory::new());
     stage.accounts(&["a"], json!({ "hyperscalerType": "aws" })).await?;
     Ok((stage, cloud))
 }
 
-async fn taken_in(stage: &Stage) -> Result<(), Fault> {
+pub async fn taken_in(stage: &Stage) -> Result<(), Fault> {
     until("the account is taken in", async || {
         let recorded = stage.ledger.cloud_account(&account()).await.map_err(|error| error.to_string())?;
         if recorded.is_some_and(|recorded| recorded.baseline.is_some()) { Ok(()) } else { Err(String::new()) }

@@ -9,6 +9,7 @@ mod brought;
 mod claims;
 mod cleanup;
 mod cleanup_kills;
+mod cleanup_twins;
 mod clusters;
 mod desk;
 mod fair;
@@ -77,6 +78,8 @@ fn main() -> ExitCode {
         case!(cleanup::two_leaders_clean_an_account_once),
         case!(cleanup_kills::a_cleaner_that_is_killed_again_and_again_ends_all_the_same),
         case!(cleanup_kills::credentials_that_are_revoked_in_the_middle_are_told_about),
+        case!(cleanup_twins::an_account_is_not_emptied_while_another_entry_that_leads_to_it_is_in_use),
+        case!(cleanup_twins::entries_that_are_recorded_as_one_account_go_to_one_tenant),
         case!(rendering::shoots_of_aws_are_accepted),
         case!(rendering::shoots_of_gcp_are_accepted),
         case!(rendering::shoots_of_azure_are_accepted),

@@ -5,6 +5,7 @@
 //! as tests do; clients of the real one go over TLS, as they must.
 
 mod claims;
+mod cleanup;
 mod clusters;
 mod definitions;
 mod fan_out;
@@ -94,11 +95,13 @@ pub enum Part {
     Kubeconfigs,
     /// Clusters and AccessRequests of openMCP.
     Openmcp,
+    /// Emptying returned accounts.
+    Cleanup,
 }
 
 impl Part {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Definitions,
         Self::Rules,
         Self::Memory,
@@ -107,6 +110,7 @@ impl Part {
         Self::Clusters,
         Self::Kubeconfigs,
         Self::Openmcp,
+        Self::Cleanup,
         Self::StartUp,
         Self::Creates,
         Self::Status,
@@ -134,6 +138,7 @@ impl Part {
             Self::Clusters => "clusters",
             Self::Kubeconfigs => "kubeconfigs",
             Self::Openmcp => "openmcp",
+            Self::Cleanup => "cleanup",
         }
     }
 
@@ -148,6 +153,7 @@ impl Part {
                 | Self::Clusters
                 | Self::Kubeconfigs
                 | Self::Openmcp
+                | Self::Cleanup
         )
     }
 }
@@ -170,6 +176,7 @@ pub async fn run(parts: &[Part], remember: &[OsString], progress: impl Fn(&str))
             Part::Clusters => clusters::measure(&progress).await?,
             Part::Kubeconfigs => kubeconfigs::measure(&progress).await?,
             Part::Openmcp => openmcp::measure(&progress).await?,
+            Part::Cleanup => cleanup::measure(&progress).await?,
             _ => memory::measure(remember).await?,
         });
     }

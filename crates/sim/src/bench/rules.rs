@@ -98,15 +98,16 @@ fn ambiguous() -> Vec<Measure> {
     measures
 }
 
+/// Allocations, and the most bytes at once.
 #[cfg(feature = "count-allocations")]
-fn allocated<T>(act: impl FnOnce() -> T) -> Option<(f64, f64)> {
+pub(super) fn allocated<T>(act: impl FnOnce() -> T) -> Option<(f64, f64)> {
     let counted = allocation_counter::measure(|| drop(black_box(act())));
     let number = |value: u64| u32::try_from(value).map_or(f64::INFINITY, f64::from);
     Some((number(counted.count_total), number(counted.bytes_max)))
 }
 
 #[cfg(not(feature = "count-allocations"))]
-fn allocated<T>(_: impl FnOnce() -> T) -> Option<(f64, f64)> {
+pub(super) fn allocated<T>(_: impl FnOnce() -> T) -> Option<(f64, f64)> {
     None
 }
 

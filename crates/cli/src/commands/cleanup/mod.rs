@@ -51,6 +51,7 @@ fn ended(account: &AccountName, error: ByHandError) -> ExitCode {
         ByHandError::NoEntry(_)
         | ByHandError::NotSupported(_)
         | ByHandError::OtherAccount { .. }
+        | ByHandError::SameAccount { .. }
         | ByHandError::InUse { .. } => true,
         // Time fills neither of these gaps.
         ByHandError::Gap { cell, .. } => cell.missing.is_some() || cell.because.contains("HistoryIncomplete"),

@@ -9,6 +9,7 @@ use crate::{
 use allotment_core::{
     cleanup::{Immovable, Item, Kept, KindName, Place as Region, Plan, Planned, UnknownCell, Wave},
     pool::AccountName,
+    text::visible,
 };
 use allotment_operator::cleanup::Listing;
 use anyhow::Result;
@@ -152,17 +153,17 @@ fn sections(plan: &Plan, paint: Paint) -> Vec<Node> {
         ),
         Node::new(
             paint.bold(&title(leaving.len(), "item", "would go without a call")),
-            by_reason(leaving.iter().map(|Immovable { item, because, .. }| (because.clone(), item))),
+            by_reason(leaving.iter().map(|Immovable { item, because, .. }| (visible(because), item))),
         ),
         Node::new(
             paint.red(&title(immovable.len(), "item", "cannot go")),
             by_reason(immovable.iter().map(|Immovable { item, because, remedy }| {
-                (format!("{because} {} {remedy}", paint.dim("->")), item)
+                (format!("{} {} {}", visible(because), paint.dim("->"), visible(remedy)), item)
             })),
         ),
         Node::new(
             paint.bold(&title(kept.len(), "item", "would stay")),
-            by_reason(kept.iter().map(|Kept { item, because }| (because.to_string(), item))),
+            by_reason(kept.iter().map(|Kept { item, because }| (visible(&because.to_string()), item))),
         ),
         Node::new(paint.red(&title(unknown.len(), "listing", "failed")), cells(unknown, paint)),
         Node::new(
@@ -209,11 +210,12 @@ fn by_reason<'a>(items: impl Iterator<Item = (String, &'a Item)>) -> Vec<Node> {
     reasons.into_iter().map(|(because, below)| Node::new(because, kinds(below))).collect()
 }
 
+/// Tenants choose names, and the ids of some kinds: nothing in them is to look like another line.
 fn named(item: &Item) -> String {
-    match &item.name {
+    visible(&match &item.name {
         Some(name) if name != item.id.as_str() => format!("{} ({name})", item.id),
         _ => item.id.to_string(),
-    }
+    })
 }
 
 /// Cells with the same reason, below it.
@@ -222,7 +224,7 @@ fn cells(cells: &[UnknownCell], paint: Paint) -> Vec<Node> {
     for UnknownCell { place, kind, because, missing } in cells {
         let remedy = missing.as_ref().map(|missing| format!(" {} grant {missing}", paint.dim("->")));
         let cell = kind.as_ref().map_or_else(|| place.to_string(), |kind| format!("{kind} in {place}"));
-        let reason = format!("{because}{}", remedy.unwrap_or_default());
+        let reason = format!("{}{}", visible(because), remedy.unwrap_or_default());
         reasons.entry(reason).or_default().push(Node::leaf(cell));
     }
     reasons.into_iter().map(|(because, below)| Node::new(because, below)).collect()

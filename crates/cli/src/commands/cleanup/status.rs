@@ -13,6 +13,7 @@ use crate::{
 use allotment_core::{
     cleanup::{Record, Stage},
     pool::AccountName,
+    text::visible,
 };
 use allotment_operator::{
     ledger::Cleaning,
@@ -86,6 +87,12 @@ fn for_people(cleanings: &[Line], unrecorded: &[AccountName], now: Timestamp) ->
     text
 }
 
+/// Why it does not go on, if it does not.
+fn reason(record: &Record) -> String {
+    let stuck = record.stuck.as_ref().map(ToString::to_string);
+    stuck.or_else(|| record.waits.clone()).unwrap_or_default()
+}
+
 fn table(cleanings: &[Line], now: Timestamp, paint: Paint) -> String {
     let heading = ["ACCOUNT", "STAGE", "SINCE", "LEFT", "NEXT ATTEMPT", "REASON"].map(str::to_owned);
     let row = |Line { account, record }: &Line| {
@@ -97,9 +104,12 @@ fn table(cleanings: &[Line], now: Timestamp, paint: Paint) -> String {
             account.to_string(),
             record.stage.as_str().to_owned(),
             age(now.duration_since(record.since)),
-            record.progress.left.to_string(),
+            // A gate that is closed stops the listings, too.
+            Some(record.progress.left)
+                .filter(|_| record.stage != Stage::Checking)
+                .map_or_else(String::new, |left| left.to_string()),
             next.unwrap_or_default(),
-            record.stuck.as_ref().map(ToString::to_string).unwrap_or_default(),
+            visible(&reason(record)),
         ]
     };
     let rows: Vec<_> = std::iter::once(heading).chain(cleanings.iter().map(row)).collect();

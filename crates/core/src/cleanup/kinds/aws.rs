@@ -264,7 +264,11 @@ const KINDS: &[Kind] = &[
     ),
     Kind {
         after: &[ELASTIC_IP, NAT_GATEWAY],
-        rules: &[FOREIGN, (When::InStaying(NETWORK, VPC), Treatment::Keep("it belongs to a VPC that stays"))],
+        rules: &[
+            FOREIGN,
+            (When::InBaseline(NETWORK, VPC), Treatment::Delete),
+            (When::InStaying(NETWORK, VPC), Treatment::Keep("it belongs to a VPC that stays")),
+        ],
         prepare: &[Prepare::Detach],
         ..regional(
             INTERNET_GATEWAY,
@@ -316,6 +320,13 @@ const KINDS: &[Kind] = &[
         after: &[VPC],
         rules: &[
             FOREIGN,
+            (
+                When::UsedByBaseline(VPC, DHCP_OPTIONS),
+                Treatment::Immovable {
+                    because: "a VPC of the baseline uses it, and it is not in the baseline: the next tenant's names would be resolved by it",
+                    remedy: "associate the former DHCP options with the VPC (`aws ec2 associate-dhcp-options`); then it is deleted",
+                },
+            ),
             (When::UsedByStaying(VPC, DHCP_OPTIONS), Treatment::Keep("a VPC that stays uses it")),
         ],
         ..regional(DHCP, 9, &["ec2:DescribeDhcpOptions"], &["ec2:DeleteDhcpOptions"])

@@ -144,8 +144,12 @@ pub enum When {
     InStaying(&'static str, &'static str),
     /// The same, and nobody named it: it stays by a rule or the baseline, which know its parts.
     InStayingUnnamed(&'static str, &'static str),
+    /// The attribute names an item of this kind that is in the baseline. This one is not: it came later.
+    InBaseline(&'static str, &'static str),
     /// An item of this kind stays and names this item in the attribute.
     UsedByStaying(&'static str, &'static str),
+    /// The same, and it is in the baseline. This one is not: it came later.
+    UsedByBaseline(&'static str, &'static str),
     /// All of them.
     All(&'static [When]),
     /// For the last rule.
@@ -155,9 +159,11 @@ pub enum When {
 impl When {
     fn refers_to(&self, kinds: &mut Vec<&'static str>) {
         match self {
-            Self::InStaying(_, kind) | Self::InStayingUnnamed(_, kind) | Self::UsedByStaying(kind, _) => {
-                kinds.push(*kind);
-            }
+            Self::InStaying(_, kind)
+            | Self::InStayingUnnamed(_, kind)
+            | Self::InBaseline(_, kind)
+            | Self::UsedByStaying(kind, _)
+            | Self::UsedByBaseline(kind, _) => kinds.push(*kind),
             Self::All(all) => all.iter().for_each(|when| when.refers_to(kinds)),
             _ => (),
         }

@@ -56,6 +56,25 @@ fn openstack_keeps_neither_a_tenants_image_for_the_community_nor_strips_a_named_
 }
 
 #[test]
+fn parts_that_a_tenant_gave_to_a_vpc_of_the_baseline_do_not_stay() {
+    let before = [item("Vpc", "vpc-d", "default=true dhcpOptions=dopt-1"), item("DhcpOptions", "dopt-1", "")];
+    let baseline = Baseline::take(&aws(&before), None);
+    let after = [
+        item("Vpc", "vpc-d", "default=true dhcpOptions=dopt-evil"),
+        item("DhcpOptions", "dopt-1", ""),
+        item("DhcpOptions", "dopt-evil", ""),
+        item("InternetGateway", "igw-evil", "network=vpc-d"),
+    ];
+    let with_baseline = plan(&aws(&after), &Keep::default(), Some(&baseline));
+    assert_eq!(deleted(&with_baseline), ["igw-evil"]);
+    let immovable: Vec<&str> = with_baseline.immovable.iter().map(|left| left.item.id.as_str()).collect();
+    assert_eq!(immovable, ["dopt-evil"]);
+    // Without a baseline nobody knows what came with the default VPC.
+    let without = plan(&aws(&after), &Keep::default(), None);
+    assert_eq!(kept_ids(&without), ["dopt-evil", "igw-evil", "vpc-d"]);
+}
+
+#[test]
 fn names_that_a_tenant_chooses_keep_nothing() {
     let mut keep = Keep::default();
     keep.add("vpc-brought", "a person named it");

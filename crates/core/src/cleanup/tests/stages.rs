@@ -12,6 +12,7 @@ fn facts() -> AccountFacts {
         shoots: 0,
         assignments: 0,
         used_by: Vec::new(),
+        unidentified: Vec::new(),
         cloud: Ok(Cloud::Aws),
         identity: Identity { recorded: Some(account()), reported: Some(Ok(account())), unusable: None },
     }
@@ -31,7 +32,7 @@ fn observed() -> Observed {
 
 fn listed(found: &[Item], seconds: i64, refused: Vec<RefusedItem>) -> Evidence {
     let plan = Box::new(plan(&aws(found), &Keep::default(), None));
-    Evidence::Listed { plan, at: at(seconds), refused }
+    Evidence::Listed { plan, at: at(seconds), refused: Some(refused) }
 }
 
 fn stuck_code(step: &Step) -> &str {
@@ -43,13 +44,17 @@ fn stuck_code(step: &Step) -> &str {
 
 #[test]
 fn every_fact_against_it_keeps_an_account_untouched() {
-    let cases: [(&str, AccountFacts); 6] = [
+    let cases: [(&str, AccountFacts); 7] = [
         ("shared", AccountFacts { shared: true, ..facts() }),
         ("internal", AccountFacts { internal: true, ..facts() }),
         ("quarantine", AccountFacts { quarantine: Some("by hand".to_owned()), ..facts() }),
         ("1 Shoots", AccountFacts { shoots: 1, ..facts() }),
         ("2 requests", AccountFacts { assignments: 2, ..facts() }),
         ("same cloud account", AccountFacts { used_by: vec!["other".to_owned()], ..facts() }),
+        (
+            "may be the same cloud account",
+            AccountFacts { unidentified: vec![("other".to_owned(), "no key".to_owned())], ..facts() },
+        ),
     ];
     let evidence = listed(&[item("Volume", "vol-1", "")], 5, Vec::new());
     for (expected, facts) in cases {
@@ -158,6 +163,54 @@ fn passes_that_change_nothing_make_it_stuck_with_the_item_the_code_and_the_remed
 }
 
 #[test]
+fn after_a_restart_it_is_tried_again_before_a_person_is_told() {
+    let found = [item("Volume", "vol-1", "")];
+    let plan = Box::new(plan(&aws(&found), &Keep::default(), None));
+    let mut record = Record::new(at(0));
+    record.progress.unchanged = 100;
+    let evidence = Evidence::Listed { plan, at: at(5), refused: None };
+    let now = Observed { record: Some(record), evidence, ..observed() };
+    assert!(
+        matches!(decide(&now, at(6)).action, Action::Delete(_)),
+        "nothing was tried, so no reason is known"
+    );
+    assert!(
+        matches!(decide(&now, at(22_001)).action, Action::Delete(_) | Action::List),
+        "nor when it is late"
+    );
+}
+
+#[test]
+fn a_missing_permission_is_told_soon() {
+    let found = [item("Volume", "vol-1", "")];
+    let refusal =
+        Refusal::Denied { code: "UnauthorizedOperation".to_owned(), action: "ec2:DeleteVolume".to_owned() };
+    let refused = vec![RefusedItem { key: found[0].key(), refusal }];
+    let mut record = Record::new(at(0));
+    record.progress.unchanged = 2;
+    let now = Observed { record: Some(record), evidence: listed(&found, 5, refused), ..observed() };
+    assert_eq!(stuck_code(&decide(&now, at(6))), "UnauthorizedOperation");
+}
+
+#[test]
+fn a_plan_reports_what_it_does_not_know() {
+    let known = plan(&aws(&[item("Volume", "vol-1", "")]), &Keep::default(), None);
+    assert_eq!(known.report(), "1 items would be deleted; cleanup.mode is plan");
+    let mut unknown = known;
+    unknown.waves.clear();
+    unknown.unknown.push(crate::cleanup::UnknownCell {
+        place: Place::of("eu-1"),
+        kind: None,
+        because: "no answer".to_owned(),
+        missing: None,
+    });
+    assert_eq!(
+        unknown.report(),
+        "0 items would be deleted, 1 kinds or regions could not be listed; cleanup.mode is plan"
+    );
+}
+
+#[test]
 fn the_blocker_is_named_where_the_cloud_does_not() {
     let found = [item("Subnet", "subnet-1", "network=vpc-1 cluster=a"), item("Vpc", "vpc-1", "")];
     let refusal =
@@ -206,7 +259,7 @@ fn what_cannot_be_listed_or_moved_makes_it_stuck_at_once() {
     for (inventory, code, text) in [(locked, "Immovable", "unlock"), (blind, "Unknown", "grant iam:GetRole")]
     {
         let plan = Box::new(plan(&inventory, &Keep::default(), None));
-        let evidence = Evidence::Listed { plan, at: at(5), refused: Vec::new() };
+        let evidence = Evidence::Listed { plan, at: at(5), refused: Some(Vec::new()) };
         let step = decide(&Observed { evidence, ..observed() }, at(6));
         assert_eq!(stuck_code(&step), code);
         assert!(format!("{step:?}").contains(text), "{step:?}");
