@@ -68,7 +68,9 @@ impl Obstacle for ReconcileError {
     fn outcome(&self) -> Outcome {
         match self {
             Self::Call(error) if error.is_conflict() => Outcome::Again,
-            Self::Ledger(LedgerError::Changed { .. }) | Self::Overtaken { .. } => Outcome::Again,
+            Self::Overtaken { .. } => Outcome::Again,
+            // Another process works on the account. Two that try again at once disturb each other for ever.
+            Self::Ledger(LedgerError::Changed { .. }) => Outcome::Failed,
             _ => Outcome::Failed,
         }
     }

@@ -35,9 +35,9 @@ fn new_account() -> Result<AwsAccount, Fault> {
     Ok(AwsCloud::shared()?.account_with(&json!({ "regions": [REGION] }))?)
 }
 
-/// Tries for two minutes: all cases share one test cloud.
+/// Tries for four minutes: all cases share one test cloud.
 pub async fn until<T>(what: &str, attempt: impl AsyncFn() -> Result<T, String>) -> Result<T, Fault> {
-    let end = Instant::now() + Duration::from_secs(120);
+    let end = Instant::now() + Duration::from_secs(240);
     loop {
         match attempt().await {
             Ok(value) => return Ok(value),
