@@ -13,6 +13,7 @@
 //! | `free` | the labels go, if everything is still true |
 //! | `intake` | account ids and baselines of accounts that were never used |
 //! | `report` | Events, metrics, and the annotation of a stuck account |
+//! | `planted` | faults that the simulation must find |
 //! | `by_hand` | the same for a person at the command line |
 
 mod act;
@@ -24,6 +25,7 @@ mod free;
 mod index;
 mod intake;
 mod observe;
+mod planted;
 mod reconcile;
 mod report;
 mod run;

@@ -10,6 +10,7 @@ use crate::{
     entries::Entries,
     ledger::{Ledger, LedgerError},
     metrics::Metrics,
+    planted::Bed,
     runtime::{
         clock::Clock,
         controller::{Controller, Leadership},
@@ -127,7 +128,7 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Operator(Arc<Inner>);
 
-pub(super) struct Inner {
+pub(crate) struct Inner {
     pub(super) garden: Client,
     pub(super) entries: Entries,
     pub(super) ledger: Ledger,
@@ -145,6 +146,7 @@ pub(super) struct Inner {
     held: Mutex<BTreeMap<AccountName, Held>>,
     records: Mutex<BTreeMap<AccountName, Record>>,
     pub(super) reports: Reports,
+    pub(crate) planted: Bed,
 }
 
 impl Operator {
@@ -175,6 +177,7 @@ impl Operator {
             held: Mutex::default(),
             records: Mutex::default(),
             reports: Reports::default(),
+            planted: Bed::default(),
         }))
     }
 
@@ -199,7 +202,7 @@ impl Operator {
         self.0.queue.is_idle_until(moment)
     }
 
-    pub(super) fn inner(&self) -> &Arc<Inner> {
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.0
     }
 
