@@ -5,7 +5,7 @@ use crate::stage::coverage::{ANY, Operation, Sort, operation};
 /// The pool: whether an account is left.
 const POOL: &[&str] = &["free", "exhausted"];
 
-pub(crate) const OPERATIONS: [Operation; 25] = [
+pub(crate) const OPERATIONS: [Operation; 27] = [
     operation("write a cleaning", Sort::LedgerWrite, POOL),
     operation("write a proof", Sort::LedgerWrite, POOL),
     operation("end a cleaning", Sort::LedgerWrite, POOL),
@@ -28,7 +28,9 @@ pub(crate) const OPERATIONS: [Operation; 25] = [
     operation("page of items", Sort::Read, ANY),
     operation("count items", Sort::Read, ANY),
     operation("list pool", Sort::List, ANY),
+    operation("list other pools", Sort::List, ANY),
     operation("list shoots of pool", Sort::List, ANY),
+    operation("watch other pools", Sort::Watch, ANY),
     operation("watch pool", Sort::Watch, ANY),
     operation("watch shoots of pool", Sort::Watch, ANY),
 ];

@@ -13,9 +13,12 @@ use crate::stage::{
 };
 use allotment_api::names::annotation;
 use allotment_clouds::memory::{Faults, Nature};
-use allotment_core::cleanup::{
-    CloudAccountId, Item, KindName, Place, Refusal,
-    attribute::{CLUSTER, STATE},
+use allotment_core::{
+    cleanup::{
+        CloudAccountId, Item, KindName, Place, Refusal,
+        attribute::{CLUSTER, STATE},
+    },
+    pool::AccountName,
 };
 use http::Method;
 use serde_json::json;
@@ -150,7 +153,7 @@ fn mend(world: &World) {
         }
         if dice.happens(400) {
             let id = account_of(&account);
-            let mut left = left_in(world, &id);
+            let mut left = left_in(world, &AccountName::new(account.as_str()), &id);
             left.retain(|key| !key.id.as_str().contains("shoot--"));
             left.iter().for_each(|key| world.cloud.remove(&id, key));
         }

@@ -69,7 +69,7 @@ fn is_true(world: &World, name: &AccountName, stuck: &Stuck) -> bool {
         "AuthFailure" => faults.revoked,
         "Unknown" => !faults.denied.is_empty() || !faults.disabled.is_empty(),
         "HistoryIncomplete" => recorded.as_ref().is_some_and(|recorded| recorded.shoots_since.is_none()),
-        "WitnessDisagrees" => id.is_some_and(|id| !left_in(world, id).is_empty()),
+        "WitnessDisagrees" => id.is_some_and(|id| !left_in(world, name, id).is_empty()),
         _ => false,
     }
 }

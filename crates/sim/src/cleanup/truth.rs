@@ -13,7 +13,7 @@ use crate::{
 use allotment_clouds::memory::{Nature, leftovers_of_shoot};
 use allotment_core::{
     check::{CleaningViolation, Scene, Violation},
-    cleanup::{CloudAccountId, Item, ItemId, ItemKey, KindName, Place},
+    cleanup::{Baseline, CloudAccountId, Item, ItemId, ItemKey, KindName, Place},
     pool::{AccountName, Entry},
 };
 use allotment_operator::ledger::CloudAccount;
@@ -72,6 +72,11 @@ impl Truth {
     pub(super) fn leads_to(&self, scene: &Scene, entry: &AccountName) -> Option<&CloudAccountId> {
         let secret = scene.credentials.get(entry).map_or(entry.as_str(), String::as_str);
         self.secrets.get(secret)
+    }
+
+    /// The items that were in the account of an entry before the first tenant.
+    fn baseline(&self, entry: &AccountName, id: &CloudAccountId) -> Option<&Baseline> {
+        self.recorded.get(entry).filter(|recorded| recorded.id == *id)?.baseline.as_ref()
     }
 
     fn cleaner(&mut self, replica: usize, entry: &AccountName) -> &mut Cleaner {
@@ -145,8 +150,7 @@ pub(super) fn why_it_stays(
     let listed = state.truth.cleaner(replica, entry).listings[0].unwrap_or_default();
     // A plan is made when the account is listed; an id that people name later is not in it.
     let is_named = state.truth.kept.get(key.id.as_str()).is_some_and(|since| *since < listed);
-    let baselines = state.truth.recorded.values().filter(|recorded| recorded.id == *id);
-    let is_older = baselines.filter_map(|recorded| recorded.baseline.as_ref()).any(|it| it.has(&item));
+    let is_older = state.truth.baseline(entry, id).is_some_and(|baseline| baseline.has(&item));
     let reasons = [
         (!is_left, "it came with the account"),
         (is_named, "people keep it"),
@@ -256,7 +260,7 @@ fn must_have_been_seen(
     entry: &AccountName,
     id: &CloudAccountId,
 ) -> Option<ItemKey> {
-    let left = left_in(world, id);
+    let left = left_in(world, entry, id);
     let mut state = world.state();
     let [second, first] = state.truth.cleaner(replica, entry).listings.map(Option::unwrap_or_default);
     let put = &state.truth.put;
@@ -266,19 +270,14 @@ fn must_have_been_seen(
     })
 }
 
-/// Everything that is in an account and does not stay.
-pub(super) fn left_in(world: &World, id: &CloudAccountId) -> Vec<ItemKey> {
+/// Everything that is in the account of an entry and does not stay.
+pub(super) fn left_in(world: &World, entry: &AccountName, id: &CloudAccountId) -> Vec<ItemKey> {
     let leftovers = world.cloud.leftovers(id);
     let state = world.state();
     let truth = &state.truth;
-    let baselines: Vec<_> = truth
-        .recorded
-        .values()
-        .filter(|recorded| recorded.id == *id)
-        .filter_map(|recorded| recorded.baseline.as_ref())
-        .collect();
+    let baseline = truth.baseline(entry, id);
     let stays = |item: &Item| {
-        truth.kept.contains_key(item.id.as_str()) || baselines.iter().any(|baseline| baseline.has(item))
+        truth.kept.contains_key(item.id.as_str()) || baseline.is_some_and(|baseline| baseline.has(item))
     };
     leftovers.iter().filter(|item| !stays(item)).map(Item::key).collect()
 }
