@@ -2,6 +2,7 @@
 
 mod astray;
 mod change;
+mod cleaning;
 mod estate;
 mod fleet;
 mod isolation;
@@ -15,6 +16,7 @@ mod wrong;
 
 pub use astray::Astray;
 pub use change::{change, entry_change};
+pub use cleaning::CleaningViolation;
 pub use estate::{Estate, Order, Plot, who};
 pub use fleet::{Features, Fleet, Owned, Stage, Stand, Wish};
 pub use isolation::{Isolation, IsolationViolation, OwnedShoot};
@@ -168,6 +170,8 @@ pub enum Violation {
     Provider(Astray),
     /// Something of one tenant that reached another.
     Isolation(IsolationViolation),
+    /// Something about the cleaning of an account.
+    Cleaning(CleaningViolation),
 }
 
 impl Violation {
@@ -177,6 +181,7 @@ impl Violation {
             (Self::Cluster(one), Self::Cluster(other)) => discriminant(one) == discriminant(other),
             (Self::Provider(one), Self::Provider(other)) => discriminant(one) == discriminant(other),
             (Self::Isolation(one), Self::Isolation(other)) => discriminant(one) == discriminant(other),
+            (Self::Cleaning(one), Self::Cleaning(other)) => discriminant(one) == discriminant(other),
             _ => discriminant(self) == discriminant(other),
         }
     }
@@ -185,6 +190,12 @@ impl Violation {
 impl From<Astray> for Violation {
     fn from(astray: Astray) -> Self {
         Self::Provider(astray)
+    }
+}
+
+impl From<CleaningViolation> for Violation {
+    fn from(found: CleaningViolation) -> Self {
+        Self::Cleaning(found)
     }
 }
 
@@ -237,6 +248,7 @@ impl fmt::Display for Violation {
             Self::Cluster(wrong) => wrong.fmt(formatter),
             Self::Provider(astray) => astray.fmt(formatter),
             Self::Isolation(found) => found.fmt(formatter),
+            Self::Cleaning(found) => found.fmt(formatter),
             other => wording::more(other, formatter),
         }
     }

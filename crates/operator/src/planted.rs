@@ -2,7 +2,8 @@
 //! `planted`; without it, asking for one is `false` at compile time, and planting one does nothing.
 
 use crate::{
-    cluster, kubeconfig, ledger::Ledger, openmcp::Landscapes, runtime::follow::Position, subscription::Index,
+    cleanup, cluster, kubeconfig, ledger::Ledger, openmcp::Landscapes, runtime::follow::Position,
+    subscription::Index,
 };
 
 /// A fault.
@@ -92,6 +93,20 @@ pub enum Planted {
     WithdrawnUnseen,
     /// Of openMCP: an AccessRequest may refer to any namespace.
     AnyNamespaceForAll,
+    /// An account is free after one listing that found nothing.
+    FreedAfterOneListing,
+    /// A wave of deletions begins without another check of its account.
+    WavesUnchecked,
+    /// The account of the cloud that credentials lead to is the right one.
+    AnyCloudAccount,
+    /// A kind that could not be listed is empty.
+    UnknownIsEmpty,
+    /// The ids that people keep are not looked at.
+    KeepIgnored,
+    /// The counts are not compared with the listings.
+    WitnessIgnored,
+    /// The baseline is not looked at.
+    BaselineIgnored,
 }
 
 impl Planted {
@@ -121,6 +136,17 @@ impl Planted {
         Self::ProtectionIgnored,
         Self::LockUndone,
         Self::AnyNamespaceForAll,
+    ];
+
+    /// Those of the cleanup operator.
+    pub const OF_CLEANUP: [Self; 7] = [
+        Self::FreedAfterOneListing,
+        Self::WavesUnchecked,
+        Self::AnyCloudAccount,
+        Self::UnknownIsEmpty,
+        Self::KeepIgnored,
+        Self::WitnessIgnored,
+        Self::BaselineIgnored,
     ];
 
     /// Those of the providers of openMCP.
@@ -255,6 +281,15 @@ impl kubeconfig::Operator {
     #[must_use]
     pub fn plant(self, fault: Planted) -> Self {
         self.0.planted.plant(fault);
+        self
+    }
+}
+
+impl cleanup::Operator {
+    /// Plants a fault, with the feature.
+    #[must_use]
+    pub fn plant(self, fault: Planted) -> Self {
+        self.inner().planted.plant(fault);
         self
     }
 }

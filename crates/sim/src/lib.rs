@@ -8,12 +8,14 @@
 //! | [`stage`] | operators under faults: worlds, faults, oracles, the shrinker |
 //! | [`subscription`] | what is particular about the subscription operator |
 //! | [`cluster`] | what is particular about the cluster operator |
+//! | [`cleanup`] | the cleanup operator, and clouds with leftovers |
 //! | [`access`] | what is particular about the kubeconfig operator |
 //! | [`hostile`] | a hostile tenant beside honest ones |
 //! | [`openmcp`] | what is particular about providers of openMCP |
 
 pub mod access;
 pub mod bench;
+pub mod cleanup;
 pub mod cluster;
 pub mod hostile;
 pub mod meter;

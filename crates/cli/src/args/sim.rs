@@ -55,6 +55,16 @@ pub(crate) enum SimCommand {
         allotment sim openmcp --seed 17 --trace\n  \
         allotment sim openmcp --enumerate")]
     Openmcp(SimArgs),
+    /// Two cleanup operators beside two subscription operators, clouds with leftovers, and everything that goes wrong
+    ///
+    /// Tenants return accounts with items in them that are locked, hidden, slow or late; people rotate and revoke credentials, set and
+    /// remove labels, and make Shoots. No account may become free with anything left in it, nothing may be deleted in an account that
+    /// is not dirty, and nothing that stays. Exits with 1 if anything was found.
+    #[command(after_help = "Examples:\n  \
+        allotment sim cleanup --seeds 2000\n  \
+        allotment sim cleanup --seed 17 --trace\n  \
+        allotment sim cleanup --enumerate")]
+    Cleanup(SimArgs),
 }
 
 /// What is run.

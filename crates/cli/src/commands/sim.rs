@@ -51,6 +51,7 @@ pub(crate) fn run(command: SimCommand) -> Result<ExitCode> {
         SimCommand::Access(how) => (Play::Access, how),
         SimCommand::Hostile(how) => (Play::Hostile, how),
         SimCommand::Openmcp(how) => (Play::Openmcp, how),
+        SimCommand::Cleanup(how) => (Play::Cleanup, how),
     };
     let SimArgs { seeds, seed, jobs, enumerate, script, trace, output } = how;
     match (script, enumerate, seed) {

@@ -75,6 +75,12 @@ impl Account {
         self.items.insert(key, stored);
     }
 
+    pub(super) fn remove(&mut self, key: &ItemKey, now: Instant) {
+        self.advance(now);
+        self.leave(key, now);
+        self.advance(now);
+    }
+
     /// The items that are really there.
     pub(super) fn items(&self, is_asked_for: impl Fn(&Stored) -> bool) -> Vec<Item> {
         let there = self.items.values().filter(|stored| !stored.is_gone && is_asked_for(stored));

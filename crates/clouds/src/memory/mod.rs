@@ -111,6 +111,13 @@ impl MemoryCloud {
         }
     }
 
+    /// Removes an item at once, as whoever made it does. What it holds, and what is part of it, goes with it or is free.
+    pub fn remove(&self, account: &CloudAccountId, item: &ItemKey) {
+        if let Some(account) = self.lock().accounts.get_mut(account) {
+            account.remove(item, Instant::now());
+        }
+    }
+
     /// A client with the credentials of an account. Roles and instance profiles are found through the history.
     pub fn client(&self, account: &CloudAccountId, history: ShootHistory) -> MemoryClient {
         MemoryClient::new(self.clone(), account.clone(), history)
@@ -129,6 +136,11 @@ impl MemoryCloud {
     /// The accepted deletions, in order. Items that go with another one are not among them.
     pub fn deletions(&self, account: &CloudAccountId) -> Vec<Deletion> {
         self.inspect(account, |account| account.deletions.clone())
+    }
+
+    /// The faults that clients of an account meet.
+    pub fn faults(&self, account: &CloudAccountId) -> Faults {
+        self.lock().faults.get(account).cloned().unwrap_or_default()
     }
 
     /// Replaces the faults that clients of an account meet.

@@ -14,6 +14,7 @@
 //! | `free` | the labels go, if everything is still true |
 //! | `intake` | account ids and baselines of accounts that were never used |
 //! | `report` | Events, metrics, and the annotation of a stuck account |
+//! | `planted` | faults that the simulation must find |
 //! | `by_hand` | the same for a person at the command line |
 
 mod act;
@@ -26,6 +27,7 @@ mod index;
 mod intake;
 mod observe;
 mod others;
+mod planted;
 mod reconcile;
 mod report;
 mod run;

@@ -3,6 +3,7 @@
 use super::{OpenAccount, ReconcileError, run::Inner};
 use crate::{
     ledger::{CloudAccount, PastShoot},
+    planted::Planted,
     runtime::call::call,
     subscription::{IDENTITY, PoolEntry},
 };
@@ -48,7 +49,10 @@ impl Inner {
         recorded: Option<&CloudAccount>,
     ) -> Result<AccountFacts, ReconcileError> {
         let entry = &live.entry.entry;
-        let held = self.held(account);
+        let mut held = self.held(account);
+        if self.planted.has(Planted::AnyCloudAccount) {
+            held.reported = held.reported.and(recorded.map(|recorded| Ok(recorded.id.clone())));
+        }
         // A value that is neither true nor false shares nothing, but nobody writes it to have the account emptied.
         let shared = live.entry.labels.get(&self.settings.labels.shared);
         let others = self.others_in_use(account, recorded).await?;
@@ -160,7 +164,8 @@ impl Inner {
     /// Ids that stay: those of the configuration, and existing networks that past Shoots named.
     pub(super) async fn keep(&self, account: &AccountName) -> Result<Keep, ReconcileError> {
         let mut keep = Keep::default();
-        for id in &self.policy().keep {
+        let policy = self.policy();
+        for id in policy.keep.iter().filter(|_| !self.planted.has(Planted::KeepIgnored)) {
             keep.add(id, "the configuration names it (cleanup.keep)");
         }
         for PastShoot { technical_id, existing } in self.ledger.past_shoots(account).await? {

@@ -11,6 +11,7 @@ use crate::{
     entries::Entries,
     ledger::{Ledger, LedgerError},
     metrics::Metrics,
+    planted::Bed,
     runtime::{
         clock::Clock,
         controller::{Controller, Leadership},
@@ -128,7 +129,7 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Operator(Arc<Inner>);
 
-pub(super) struct Inner {
+pub(crate) struct Inner {
     pub(super) garden: Client,
     pub(super) entries: Entries,
     pub(super) ledger: Ledger,
@@ -147,6 +148,7 @@ pub(super) struct Inner {
     records: Mutex<BTreeMap<AccountName, Record>>,
     pub(super) asked: Asked,
     pub(super) reports: Reports,
+    pub(crate) planted: Bed,
 }
 
 impl Operator {
@@ -178,6 +180,7 @@ impl Operator {
             records: Mutex::default(),
             asked: Asked::default(),
             reports: Reports::default(),
+            planted: Bed::default(),
         }))
     }
 
@@ -202,7 +205,7 @@ impl Operator {
         self.0.queue.is_idle_until(moment)
     }
 
-    pub(super) fn inner(&self) -> &Arc<Inner> {
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.0
     }
 

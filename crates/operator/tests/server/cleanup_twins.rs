@@ -2,7 +2,7 @@
 
 use super::{
     cleanup::{account, give_back, is_free, until, use_account},
-    cleanup_kills::{ID, InMemory, returned, taken_in},
+    cleanup_kills::{ID, returned, taken_in},
     stage::Fault,
 };
 use allotment_api::kyma::SubscriptionPhase;

@@ -242,7 +242,7 @@ impl World {
             stand.has.administrators.clone_from(&before.has.administrators);
         }
         let found = match by {
-            By::Operator => fleet.shoot_write(name, before, stand.as_ref()),
+            By::Operator | By::Cleaner => fleet.shoot_write(name, before, stand.as_ref()),
             By::Meddler | By::Other => Vec::new(),
         };
         match stand {

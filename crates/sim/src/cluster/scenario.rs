@@ -26,6 +26,8 @@ pub(crate) fn scenario() -> Script {
         pace: 60,
         hostile: 0,
         used: 0,
+        settle: 0,
+        leaders: 0,
         openmcp: None,
     };
     let create =

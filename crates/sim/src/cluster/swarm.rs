@@ -38,6 +38,8 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         pace: dice.pick(&[2, 10, 600]).unwrap_or(10),
         hostile: 0,
         used: 0,
+        settle: 0,
+        leaders: 0,
         openmcp: None,
     }
 }

@@ -69,6 +69,8 @@ pub(super) fn without_accounts(providers: Providers) -> Options {
         pace: 0,
         hostile: 0,
         used: 0,
+        settle: 0,
+        leaders: 0,
         openmcp: Some(providers),
     }
 }

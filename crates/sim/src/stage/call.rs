@@ -2,6 +2,7 @@
 
 use crate::{
     access::call as access,
+    cleanup::call as cleanup,
     cluster::call as cluster,
     hostile::{HOSTILE, qualified},
     openmcp::call as openmcp,
@@ -25,6 +26,7 @@ pub(crate) enum Role {
     Subscription,
     Cluster,
     Kubeconfig,
+    Cleanup,
     /// Of a process with the controllers of an openMCP provider.
     Openmcp,
 }
@@ -78,6 +80,8 @@ impl Call {
             (Role::Cluster, _) => cluster::writing(method, &plural, rest.get(2).copied(), &body),
             (Role::Kubeconfig, &Method::GET) => access::reading(side, &plural, &name, query),
             (Role::Kubeconfig, _) => access::writing(side, method, &plural, rest.get(2).copied(), &body),
+            (Role::Cleanup, &Method::GET) => cleanup::reading(&plural, &name, query),
+            (Role::Cleanup, _) => cleanup::writing(&plural, &body),
             (Role::Openmcp, &Method::GET) => openmcp::reading(side, &plural, &name, query),
             (Role::Openmcp, _) => openmcp::writing(side, method, &plural, rest.get(2).copied(), &body),
         };

@@ -22,7 +22,7 @@ pub(crate) mod coverage;
 pub(crate) mod dice;
 pub(crate) mod edit;
 mod enumerate;
-mod eyes;
+pub(crate) mod eyes;
 pub(crate) mod field;
 pub(crate) mod past;
 mod play;

@@ -1,7 +1,7 @@
 //! What is simulated.
 
 use super::{coverage::Operation, edit, rates::Rates, script::Script};
-use crate::{access, cluster, hostile, openmcp, subscription};
+use crate::{access, cleanup, cluster, hostile, openmcp, subscription};
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum Play {
     Hostile,
     /// Providers of openMCP.
     Openmcp,
+    /// Accounts that are returned, and the cleanup operator.
+    Cleanup,
 }
 
 impl Play {
@@ -34,6 +36,7 @@ impl Play {
             Self::Access => access::swarm::drawn(seed),
             Self::Hostile => hostile::swarm::drawn(seed),
             Self::Openmcp => openmcp::swarm::drawn(seed),
+            Self::Cleanup => cleanup::swarm::drawn(seed),
         }
     }
 
@@ -45,13 +48,15 @@ impl Play {
             Self::Access => access::scenario::scenario(),
             Self::Hostile => hostile::scenario::scenario(),
             Self::Openmcp => openmcp::scenario::scenario(),
+            Self::Cleanup => cleanup::scenario::scenario(),
         }
     }
 
     /// Whether an operation is one of its operator's, or of nobody that we know.
     pub(crate) fn is_about(self, operation: &str) -> bool {
         let does = |play: Self| play.operations().iter().any(|known| known.name == operation);
-        does(self) || ![Self::Subscription, Self::Cluster, Self::Access, Self::Openmcp].into_iter().any(does)
+        let plays = [Self::Subscription, Self::Cluster, Self::Access, Self::Openmcp, Self::Cleanup];
+        does(self) || !plays.into_iter().any(does)
     }
 
     /// What its operator does.
@@ -61,6 +66,7 @@ impl Play {
             Self::Cluster => &cluster::operations::OPERATIONS,
             Self::Access | Self::Hostile => &access::operations::OPERATIONS,
             Self::Openmcp => &openmcp::operations::OPERATIONS,
+            Self::Cleanup => &cleanup::operations::OPERATIONS,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     world::{Faults, GARDEN, NAMESPACE, SimError, World},
 };
 use crate::{
-    access,
+    access, cleanup,
     cluster::{garden, staff},
     openmcp,
     subscription::people::People,
@@ -19,7 +19,7 @@ use crate::{
 use allotment_api::kyma::BindingKind;
 use allotment_core::{check::Violation, pool::LabelKeys};
 use allotment_operator::{
-    cluster, kubeconfig,
+    cleanup as cleaning, cluster, kubeconfig,
     ledger::Ledger,
     metrics::Metrics,
     planted::Planted,
@@ -179,7 +179,8 @@ async fn people_until(world: &World, people: &mut People, end: u64) {
 }
 
 async fn comes_to_rest(world: &World, people: &mut People, cast: &RefCell<[Replica; 2]>) -> bool {
-    let end = world.millis() + REST_WITHIN;
+    let within = if world.options.settle > 0 { cleanup::REST_WITHIN } else { REST_WITHIN };
+    let end = world.millis() + within;
     let mut since = None;
     let mut last = (0, 0);
     loop {
@@ -247,6 +248,9 @@ fn at_rest(world: &World) -> Vec<Violation> {
     if world.options.accesses > 0 {
         violations.extend(world.grants_at_rest());
     }
+    if world.options.settle > 0 {
+        violations.extend(cleanup::at_rest(world));
+    }
     violations
 }
 
@@ -258,6 +262,8 @@ struct Operators {
     second: Option<cluster::Operator>,
     /// The one for kubeconfigs.
     third: Option<kubeconfig::Operator>,
+    /// The one that cleans.
+    fourth: Option<cleaning::Operator>,
     /// How often the configuration had changed when they were last told.
     configured: u64,
 }
@@ -269,6 +275,15 @@ impl Crew for Operators {
         let wire = Wire::new(world, Side::ControlPlane, Role::Subscription, replica);
         let operator = start(world, wire, identity.clone(), &world.ledger, NAMESPACE);
         self.first = Some(operator.clone());
+        if world.options.settle > 0 {
+            let fourth = cleanup::staff::start(world, replica, identity);
+            (self.fourth, self.configured) = (Some(fourth.clone()), world.state().configured);
+            let leads = world.options.leaders > 0;
+            return Some(Box::pin(async move {
+                let cleans = async { if leads { fourth.run_as_leader().await } else { fourth.run().await } };
+                select(Box::pin(operator.run()), Box::pin(cleans)).await;
+            }));
+        }
         if world.options.clusters == 0 {
             return Some(Box::pin(async move { operator.run().await }));
         }
@@ -297,6 +312,9 @@ impl Crew for Operators {
         };
         if let Some(second) = self.second.as_ref().filter(|_| configured != self.configured) {
             second.set_policy(policy);
+        }
+        if let Some(fourth) = self.fourth.as_ref().filter(|_| configured != self.configured) {
+            fourth.set_policy(cleanup::staff::policy(world));
         }
         self.configured = configured;
     }

@@ -2,6 +2,7 @@
 
 use super::edit::Edit;
 use crate::{
+    cleanup,
     cluster::Deed,
     hostile,
     openmcp::{self, Providers},
@@ -70,6 +71,12 @@ pub struct Options {
     /// How much others have done in the pool before we come.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub used: u64,
+    /// The time between two listings of the cleanup operator, in milliseconds; 0: there is none, and a person cleans.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub settle: u64,
+    /// How many cleanup operators lead whatever their Lease says; 0: the one that has the Lease.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub leaders: u64,
     /// The providers of openMCP, and where they are; none: nobody is there but the other operators.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub openmcp: Option<Providers>,
@@ -210,6 +217,9 @@ pub enum Action {
     /// Something that has to do with Clusters.
     #[serde(untagged)]
     Cluster(Deed),
+    /// Something that has to do with the cleaning of accounts.
+    #[serde(untagged)]
+    Cleanup(cleanup::Deed),
     /// Something that a hostile tenant does, or the platform because of it.
     #[serde(untagged)]
     Hostile(hostile::Deed),

@@ -8,7 +8,7 @@ use super::{
     script::Options,
     world::{By, GARDEN, SimError, World, entropy},
 };
-use crate::{hostile, subscription};
+use crate::{cleanup, hostile, subscription};
 use allotment_api::crds;
 use allotment_apiserver::{ApiServer, Server};
 use allotment_core::{
@@ -59,6 +59,9 @@ impl World {
             }
         }
         subscription::before::set_up(self);
+        if self.options.settle > 0 {
+            cleanup::people::set_up(self);
+        }
         Ok(())
     }
 
@@ -84,7 +87,12 @@ impl World {
     /// Puts an account into the pool.
     pub(crate) fn add_account(&self, name: &str) -> u16 {
         let metadata = json!({ "name": name, "namespace": GARDEN });
-        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": { "key": CREDENTIAL } });
+        let mut data = json!({ "key": CREDENTIAL });
+        if self.options.settle > 0 {
+            data[cleanup::ACCOUNT] = json!(cleanup::open_account(self, name));
+        }
+        let secret =
+            json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data });
         // It may be there from before.
         self.ask(Side::Garden, Method::POST, &format!("/api/v1/namespaces/{GARDEN}/secrets"), Some(&secret));
         self.add_entry(name, name)

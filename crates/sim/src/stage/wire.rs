@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     access::{self, grants::ENDING},
-    cluster, openmcp,
+    cleanup, cluster, openmcp,
 };
 use allotment_apiserver::{
     ApiServer,
@@ -111,6 +111,7 @@ impl Wire {
         let kind = kind_of(&call);
         let state = state_of(&world, role, &call);
         let (harm, latency) = world.begin(replica, call.operation, state, kind);
+        let began = world.millis();
         world.tried(call.operation, state, harm);
         if call.is_write() && String::from_utf8_lossy(request.body()).contains(CREDENTIAL) {
             world.found(vec![Violation::Told(format!("a credential is sent to {}", call.path))]);
@@ -158,7 +159,8 @@ impl Wire {
                         }
                     }
                     None => {
-                        world.wrote(&call, By::Operator);
+                        let by = if role == Role::Cleanup { By::Cleaner } else { By::Operator };
+                        world.wrote_by(&call, by, replica);
                         if call.operation == "identity" {
                             past::has_written(&world, replica);
                         }
@@ -175,6 +177,9 @@ impl Wire {
             past::has_read(&world, replica);
         }
         if answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
+            if call.operation == cleanup::call::LIVE_ENTRY {
+                cleanup::has_checked(&world, replica, &call.name, began);
+            }
             world.see_token(&server, &call);
         }
         if kind == Kind::Write {
@@ -374,6 +379,12 @@ fn way_of(operation: &'static str) -> &'static str {
         "withdraw" => "way to withdraw",
         "learn" => "way to learn",
         "assign" => "way to assign",
+        "write a cleaning" => "way to a cleaning",
+        "write a proof" => "way to a proof",
+        "end a cleaning" => "way to an end",
+        "remember a Shoot" => "way to remember",
+        "record a new cloud account" => "way to record",
+        "add a baseline" => "way to a baseline",
         other => other,
     }
 }

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     access::grants::Issued,
+    cleanup::{self, Truth},
     cluster::{garden::Grounds, staff},
     hostile,
     openmcp::{self, Realm},
@@ -23,6 +24,7 @@ use allotment_apiserver::{
     server::{Answer, Entropy},
     service::Clock,
 };
+use allotment_clouds::memory::MemoryCloud;
 use allotment_core::{
     check::{Scene, Tokens, Violation, entry_change},
     pool::{AccountName, Limit, PoolKey, Tenant},
@@ -51,7 +53,7 @@ pub(crate) const GARDEN: &str = "garden-sim";
 pub(crate) const NAMESPACE: &str = "default";
 
 /// What an operator does to lead: it goes on for ever.
-const LEASES: [&str; 4] = ["lease", "cluster lease", "kubeconfig lease", "provider lease"];
+const LEASES: [&str; 5] = ["lease", "cluster lease", "kubeconfig lease", "cleanup lease", "provider lease"];
 
 /// Parts of what a request asks for. They are patched one after the other, until one is refused.
 const PARTS: [&str; 2] = ["make part", "make inside part"];
@@ -102,6 +104,8 @@ pub(crate) enum Faults {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     Operator,
+    /// The cleanup operator.
+    Cleaner,
     /// Somebody who should not, or who does not tell us.
     Meddler,
     /// Tenants, the cleaner, whoever makes clusters.
@@ -116,6 +120,8 @@ pub(crate) struct World {
     pub(crate) options: Options,
     pub(crate) pools: Vec<PoolKey>,
     pub(crate) grounds: Grounds,
+    /// The accounts of the cloud behind the pool.
+    pub(crate) cloud: MemoryCloud,
     /// Platforms and gardens of openMCP.
     pub(crate) realm: Option<Realm>,
     pub(crate) planted: Option<Planted>,
@@ -158,6 +164,8 @@ pub(crate) struct State {
     /// The size of disks that it says.
     pub(crate) disk: u64,
     pub(crate) past: Past,
+    /// The truth about the accounts of the cloud.
+    pub(crate) truth: Truth,
     faults: Faults,
     counts: BTreeMap<(usize, &'static str), u64>,
 }
@@ -221,6 +229,7 @@ impl World {
             disk: staff::DISK,
             issued: Issued::default(),
             past: Past::default(),
+            truth: Truth::default(),
             tokens: Tokens::default(),
             edits: Edits::default(),
             faults,
@@ -234,6 +243,7 @@ impl World {
             options: options.clone(),
             pools: vec![pool(false, false), pool(false, true), pool(true, false), pool(true, true)],
             grounds: Grounds::new(options.step),
+            cloud: MemoryCloud::new(),
             realm,
             planted,
             clock,
@@ -355,8 +365,13 @@ impl World {
         self.state().crashed[replica]
     }
 
-    /// An operator, or somebody else, has written to a server.
+    /// Somebody has written to a server.
     pub(crate) fn wrote(&self, call: &Call, by: By) {
+        self.wrote_by(call, by, PERSON);
+    }
+
+    /// An operator, or somebody else, has written to a server.
+    pub(crate) fn wrote_by(&self, call: &Call, by: By, replica: usize) {
         let Some(path) = path_of(&call.plural, &call.name) else { return };
         self.state().issued.writes += 1;
         let (code, object) = self.ask(call.side, Method::GET, &path, None);
@@ -377,8 +392,9 @@ impl World {
         let mut state = self.state();
         state.eyes.grow_older(now);
         let mut violations = Vec::new();
+        let account = AccountName::new(call.name.as_str());
+        let before = state.eyes.scene.entries.get(&account).cloned();
         if call.plural == "credentialsbindings" {
-            let account = AccountName::new(call.name.as_str());
             match (by, state.eyes.scene.entries.get(&account), object) {
                 (By::Operator, Some(before), Some(object)) => {
                     let after = state.eyes.entry_of(object);
@@ -392,7 +408,7 @@ impl World {
                 }
                 (By::Meddler, ..) => {
                     state.eyes.scene.meddled.insert(account.clone());
-                    state.eyes.scene.tampered.insert(account);
+                    state.eyes.scene.tampered.insert(account.clone());
                 }
                 _ => (),
             }
@@ -403,6 +419,9 @@ impl World {
         violations.extend(state.eyes.see(&call.plural, &call.name, object));
         drop(state);
         self.found(violations);
+        if self.options.settle > 0 {
+            cleanup::wrote(self, call, by, replica, before.as_ref());
+        }
     }
 
     /// The ledger was written.
@@ -415,6 +434,9 @@ impl World {
         match result {
             Ok(violations) => self.found(violations),
             Err(error) => self.found(vec![Violation::Untold(error.to_string())]),
+        }
+        if self.options.settle > 0 {
+            cleanup::wrote_ledger(self);
         }
     }
 

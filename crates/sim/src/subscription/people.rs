@@ -1,7 +1,7 @@
 //! Everybody but the operators: tenants, whoever makes their clusters, the cleaner, and those who meddle.
 
 use crate::{
-    cluster, hostile, openmcp,
+    cleanup, cluster, hostile, openmcp,
     stage::{
         call::{Call, Side},
         dice::dice_for,
@@ -97,6 +97,7 @@ impl People {
             Action::Past(deed) => past::act(world, *deed),
             Action::Edit(change) => edit::act(world, change),
             Action::Cluster(deed) => cluster::people::act(world, deed),
+            Action::Cleanup(deed) => cleanup::people::act(world, deed),
             Action::Hostile(deed) => hostile::people::act(world, deed),
             Action::Openmcp(deed) => openmcp::act(world, deed),
         }
@@ -127,7 +128,11 @@ impl People {
                 fell(world, name);
             }
         }
-        self.clean(world, &scene);
+        if world.options.settle > 0 {
+            self.busy |= cleanup::people::look(world);
+        } else {
+            self.clean(world, &scene);
+        }
         // Gardener lets nobody delete a Shoot without its binding: in the end somebody makes it again, as they are told.
         let calm = world.state().calm;
         // A request is not given back while a Shoot carries its label.
@@ -251,7 +256,7 @@ fn patch(world: &World, plural: &str, name: &str, body: &Value) {
     write(world, By::Meddler, Method::PATCH, plural, name, Some(body));
 }
 
-pub(super) fn label_entry(world: &World, account: &str, labels: Value) {
+pub(crate) fn label_entry(world: &World, account: &str, labels: Value) {
     patch(world, "credentialsbindings", account, &json!({ "metadata": { "labels": labels } }));
 }
 
@@ -276,7 +281,7 @@ pub(crate) fn renew(world: &World, side: Side, plural: &str, name: &str) {
     }
 }
 
-pub(super) fn grow(world: &World, name: &str, account: &str, request: Option<&RequestUid>) -> u16 {
+pub(crate) fn grow(world: &World, name: &str, account: &str, request: Option<&RequestUid>) -> u16 {
     let labels = request.map(|uid| json!({ label::SUBSCRIPTION_REQUEST: uid }));
     let shoot = json!({
         "apiVersion": "core.gardener.cloud/v1beta1",

@@ -25,6 +25,8 @@ pub(crate) fn scenario() -> Script {
         pace: 0,
         hostile: 0,
         used: 0,
+        settle: 0,
+        leaders: 0,
         openmcp: None,
     };
     let ask = |request: &str, tenant: &str, want| Action::Ask {

@@ -43,6 +43,8 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         pace: 0,
         hostile: 0,
         used: used(&mut dice_for(seed, &["used"], 0)),
+        settle: 0,
+        leaders: 0,
         openmcp: None,
     }
 }

@@ -1,0 +1,174 @@
+//! Acts of people who have to do with the cleaning of accounts, carried out.
+
+use super::{
+    ACCOUNT, REGION,
+    deed::{Deed, Leftover},
+    truth::{item, left_in, put},
+};
+use crate::stage::{
+    call::Side,
+    dice::dice_for,
+    rates::account_names,
+    world::{By, GARDEN, World, path_of},
+};
+use allotment_api::names::annotation;
+use allotment_clouds::memory::{Faults, Nature};
+use allotment_core::{
+    cleanup::{
+        CloudAccountId, Item, KindName, Place, Refusal,
+        attribute::{CLUSTER, STATE},
+    },
+    pool::AccountName,
+};
+use http::Method;
+use serde_json::json;
+use std::time::Duration;
+
+/// People ask for another attempt at accounts that are stuck at these times after the calm began, in milliseconds: what is under way
+/// then may still tell of what was before.
+const ASK_AGAIN: [u64; 2] = [1_000, 120_000];
+
+/// Items that were there before anybody came, in some accounts.
+pub(crate) fn set_up(world: &World) {
+    for account in account_names(&world.options) {
+        let mut dice = dice_for(world.options.seed, &["older", &account], 0);
+        if dice.happens(600) {
+            put(
+                world,
+                &account_of(&account),
+                item("Volume", &format!("vol-older-{account}")),
+                Nature::default(),
+            );
+        }
+        if dice.happens(300) {
+            put(
+                world,
+                &account_of(&account),
+                item("Snapshot", &format!("snap-older-{account}")),
+                Nature::default(),
+            );
+        }
+    }
+}
+
+/// The account behind an entry in the beginning.
+fn account_of(entry: &str) -> CloudAccountId {
+    CloudAccountId::new(format!("cloud-{entry}"))
+}
+
+/// Carries out an act.
+pub(crate) fn act(world: &World, deed: &Deed) {
+    match deed {
+        Deed::LeaveItem { account, item, what, time } => leave(world, account, item, *what, *time),
+        Deed::RemoveItem { account, item } => {
+            let id = account_of(account);
+            let there = world.cloud.leftovers(&id).into_iter().filter(|left| left.id.as_str() == item);
+            there.for_each(|left| world.cloud.remove(&id, &left.key()));
+        }
+        Deed::KeepItem { item } => {
+            let now = world.millis();
+            let mut state = world.state();
+            state.truth.keep(item, now);
+            state.configured += 1;
+        }
+        Deed::Rotate { account, to } => rotate(world, account, &account_of(to)),
+        Deed::RevokeCredentials { account } => change_faults(world, account, |faults| faults.revoked = true),
+        Deed::DenyKind { account, kind } => {
+            change_faults(world, account, |faults| faults.denied.extend([KindName::new(kind.as_str())]));
+        }
+        Deed::DisableRegion { account } => {
+            change_faults(world, account, |faults| faults.disabled.extend([Place::of(REGION)]));
+        }
+        Deed::Throttle { account, calls } => {
+            change_faults(world, account, |faults| faults.throttled = *calls);
+        }
+        Deed::RestoreCredentials { account } => restore(world, account),
+        Deed::ShareCredentials { entry, account } => drop(world.add_entry(entry, account)),
+    }
+}
+
+fn leave(world: &World, account: &str, id: &str, what: Leftover, time: u64) {
+    let time = Duration::from_millis(time);
+    let tagged = |item: Item| item.with(CLUSTER, "shoot--sim--gone");
+    let plain = Nature::default();
+    let locked = Refusal::Locked { code: "OperationNotPermitted".to_owned(), by: "a lock".to_owned() };
+    let (item, nature) = match what {
+        Leftover::Plain => (item("Snapshot", id), plain),
+        Leftover::Late => (item("Volume", id), Nature { appears_after: time, ..plain }),
+        Leftover::Hidden => (tagged(item("Volume", id)), Nature { hidden: true, ..plain }),
+        Leftover::Locked => (item("Snapshot", id), Nature { refuses: Some(locked), ..plain }),
+        Leftover::Slow => (item("Instance", id).with(STATE, "running"), Nature::slow(time)),
+        Leftover::Strange => (tagged(item("CarrierGateway", id)), plain),
+    };
+    put(world, &account_of(account), item, nature);
+}
+
+fn change_faults(world: &World, account: &str, change: impl FnOnce(&mut Faults)) {
+    let id = account_of(account);
+    let mut faults = world.cloud.faults(&id);
+    change(&mut faults);
+    world.cloud.set_faults(&id, faults);
+}
+
+fn rotate(world: &World, account: &str, to: &CloudAccountId) {
+    world.state().truth.secrets.insert(account.to_owned(), to.clone());
+    let path = format!("/api/v1/namespaces/{GARDEN}/secrets/{account}");
+    let body = json!({ "stringData": { ACCOUNT: to } });
+    let (code, _) = world.ask(Side::Garden, Method::PATCH, &path, Some(&body));
+    world.tell(|| format!("somebody changes the credentials of {account}: {code}"));
+}
+
+fn restore(world: &World, account: &str) {
+    rotate(world, account, &account_of(account));
+    world.cloud.set_faults(&account_of(account), Faults::default());
+}
+
+/// Once it is calm, people mend some of what is wrong, and ask for another attempt at what is stuck. Returns whether something is
+/// left to do.
+pub(crate) fn look(world: &World) -> bool {
+    let (is_calm, asked) = {
+        let state = world.state();
+        (state.calm, state.truth.asked_again)
+    };
+    if !is_calm {
+        return false;
+    }
+    let next = usize::try_from(asked).ok().and_then(|asked| ASK_AGAIN.get(asked));
+    let Some(after) = next else { return false };
+    if world.millis() >= world.options.calm + after {
+        if asked == 0 {
+            mend(world);
+        }
+        ask_again(world);
+        world.state().truth.asked_again += 1;
+    }
+    true
+}
+
+fn mend(world: &World) {
+    for account in account_names(&world.options) {
+        let mut dice = dice_for(world.options.seed, &["mend", &account], 0);
+        if dice.happens(600) {
+            restore(world, &account);
+        }
+        if dice.happens(400) {
+            let id = account_of(&account);
+            let mut left = left_in(world, &AccountName::new(account.as_str()), &id);
+            left.retain(|key| !key.id.as_str().contains("shoot--"));
+            left.iter().for_each(|key| world.cloud.remove(&id, key));
+        }
+    }
+    // Another time between attempts.
+    world.state().configured += 1;
+}
+
+fn ask_again(world: &World) {
+    let entries: Vec<String> = world.state().eyes.scene.entries.keys().map(ToString::to_string).collect();
+    let body = json!({ "metadata": { "annotations": { annotation::CLEANUP_STUCK: null } } });
+    for path in entries.iter().filter_map(|entry| path_of("credentialsbindings", entry)) {
+        let (_, object) = world.ask(Side::Garden, Method::GET, &path, None);
+        if object["metadata"]["annotations"][annotation::CLEANUP_STUCK].is_string() {
+            world.act(By::Other, Method::PATCH, &path, Some(&body));
+        }
+    }
+}

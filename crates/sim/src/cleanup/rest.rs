@@ -1,0 +1,83 @@
+//! Dirty accounts at rest: each may not be touched, or is stuck, with a reason that is true.
+
+use super::truth::left_in;
+use crate::stage::{
+    call::Side,
+    eyes::now,
+    world::{World, path_of},
+};
+use allotment_api::names::annotation;
+use allotment_core::{
+    check::{CleaningViolation, Violation},
+    cleanup::{Stage, Stuck},
+    pool::AccountName,
+};
+use http::Method;
+use std::collections::BTreeMap;
+
+/// The violations in the accounts that are dirty.
+pub(crate) fn at_rest(world: &World) -> Vec<Violation> {
+    let dirty: Vec<AccountName> = {
+        let state = world.state();
+        let untouchable = &state.truth.untouchable;
+        let dirty = state
+            .eyes
+            .scene
+            .entries
+            .iter()
+            .filter(|(name, entry)| entry.dirty && !untouchable.contains_key(*name));
+        dirty.map(|(name, _)| name.clone()).collect()
+    };
+    let cleanings: BTreeMap<_, _> = match now(world.ledger.cleanings()) {
+        Ok(cleanings) => cleanings.into_iter().collect(),
+        Err(error) => return vec![Violation::Untold(error.to_string())],
+    };
+    let mut found = Vec::new();
+    for name in dirty {
+        let record = cleanings.get(&name).map(|cleaning| &cleaning.record);
+        match record.and_then(|record| record.stuck.as_ref()) {
+            Some(stuck) if !is_true(world, &name, stuck) => {
+                found.push(CleaningViolation::FalseReason(name, stuck.to_string()));
+            }
+            Some(stuck) if !is_annotated(world, &name, stuck) => {
+                found.push(CleaningViolation::AnnotatedOtherwise(name, stuck.to_string()));
+            }
+            Some(_) => (),
+            None => {
+                let stage = record.map_or("not begun", |record| Stage::as_str(record.stage));
+                found.push(CleaningViolation::NeitherFreeNorStuck(name, stage.to_owned()));
+            }
+        }
+    }
+    found.into_iter().map(Violation::from).collect()
+}
+
+fn is_true(world: &World, name: &AccountName, stuck: &Stuck) -> bool {
+    let (recorded, leads_to) = {
+        let state = world.state();
+        let recorded = state.truth.recorded.get(name).cloned();
+        (recorded, state.truth.leads_to(&state.eyes.scene, name).cloned())
+    };
+    let faults = leads_to.as_ref().map(|id| world.cloud.faults(id)).unwrap_or_default();
+    let id = recorded.as_ref().map(|recorded| &recorded.id);
+    if let Some(item) = &stuck.item {
+        return id.is_some_and(|id| world.cloud.items(id).iter().any(|there| there.key() == *item));
+    }
+    match stuck.code.as_str() {
+        "AccountIdUnknown" => recorded.is_none(),
+        "AccountIdDiffers" => leads_to.as_ref() != id,
+        "AuthFailure" => faults.revoked,
+        "Unknown" => !faults.denied.is_empty() || !faults.disabled.is_empty(),
+        "HistoryIncomplete" => recorded.as_ref().is_some_and(|recorded| recorded.shoots_since.is_none()),
+        "WitnessDisagrees" => id.is_some_and(|id| !left_in(world, name, id).is_empty()),
+        _ => false,
+    }
+}
+
+fn is_annotated(world: &World, name: &AccountName, stuck: &Stuck) -> bool {
+    let Some(path) = path_of("credentialsbindings", name.as_str()) else { return false };
+    let (_, object) = world.ask(Side::Garden, Method::GET, &path, None);
+    let text = object["metadata"]["annotations"][annotation::CLEANUP_STUCK].as_str();
+    // Long reasons are cut.
+    text.is_some_and(|text| text.starts_with(&format!("{}: ", stuck.code)))
+}
