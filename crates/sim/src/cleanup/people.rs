@@ -160,6 +160,10 @@ fn mend(world: &World) {
     }
     // Another time between attempts.
     world.state().configured += 1;
+    // Two that lead for ever overtake each other for ever: in the end people start them with their Lease.
+    if world.options.leaders > 0 {
+        (0..2).for_each(|replica| world.crash(replica));
+    }
 }
 
 fn ask_again(world: &World) {

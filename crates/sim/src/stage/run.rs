@@ -278,7 +278,7 @@ impl Crew for Operators {
         if world.options.settle > 0 {
             let fourth = cleanup::staff::start(world, replica, identity);
             (self.fourth, self.configured) = (Some(fourth.clone()), world.state().configured);
-            let leads = world.options.leaders > 0;
+            let leads = world.options.leaders > 0 && !world.state().calm;
             return Some(Box::pin(async move {
                 let cleans = async { if leads { fourth.run_as_leader().await } else { fourth.run().await } };
                 select(Box::pin(operator.run()), Box::pin(cleans)).await;

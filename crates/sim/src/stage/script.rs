@@ -74,7 +74,7 @@ pub struct Options {
     /// The time between two listings of the cleanup operator, in milliseconds; 0: there is none, and a person cleans.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub settle: u64,
-    /// How many cleanup operators lead whatever their Lease says; 0: the one that has the Lease.
+    /// How many cleanup operators lead whatever their Lease says, until it is calm; 0: the one that has the Lease.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub leaders: u64,
     /// The providers of openMCP, and where they are; none: nobody is there but the other operators.
