@@ -253,13 +253,21 @@ struct LimitedClouds {
     reads: Arc<Reads>,
 }
 
-/// The reads of the last seconds, by account and place, and the most that there ever were.
+/// The reads of all accounts.
 #[derive(Default)]
-struct Reads(Mutex<(BTreeMap<(CloudAccountId, Place), VecDeque<Instant>>, usize)>);
+struct Reads(Mutex<Counted>);
+
+#[derive(Default)]
+struct Counted {
+    /// Those of the last seconds, by account and place.
+    recent: BTreeMap<(CloudAccountId, Place), VecDeque<Instant>>,
+    /// The most that there ever were in one of them.
+    most: usize,
+}
 
 impl Reads {
     fn add(&self, account: &CloudAccountId, place: &Place) {
-        let (recent, most) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Counted { recent, most } = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (recent, now) = (recent.entry((account.clone(), place.clone())).or_default(), Instant::now());
         while recent.front().is_some_and(|at| now.duration_since(*at) >= WINDOW) {
             recent.pop_front();
@@ -297,7 +305,7 @@ impl LimitedClouds {
     }
 
     fn busiest(&self) -> f64 {
-        let most = self.reads.0.lock().unwrap_or_else(PoisonError::into_inner).1;
+        let most = self.reads.0.lock().unwrap_or_else(PoisonError::into_inner).most;
         most as f64 / WINDOW.as_secs_f64()
     }
 }
