@@ -20,8 +20,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let of_clusters = Planted::OF_CLUSTERS.iter().map(|fault| (Play::Cluster, *fault));
     let of_access = Planted::OF_ACCESS.iter().map(|fault| (Play::Access, *fault));
     let of_hostile = Planted::OF_HOSTILE.iter().map(|fault| (Play::Hostile, *fault));
+    let of_cleanup = Planted::OF_CLEANUP.iter().map(|fault| (Play::Cleanup, *fault));
     let of_openmcp = Planted::OF_OPENMCP.iter().map(|fault| (Play::Openmcp, *fault));
-    let all = of_accounts.chain(of_clusters).chain(of_access).chain(of_openmcp).chain(of_hostile);
+    let all =
+        of_accounts.chain(of_clusters).chain(of_access).chain(of_openmcp).chain(of_hostile).chain(of_cleanup);
     let (options, named): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
     let is_meant = |fault: &Planted| named.is_empty() || named.contains(&format!("{fault:?}"));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod access;
+mod cleanup;
 mod cluster;
 mod hostile;
 mod openmcp;
