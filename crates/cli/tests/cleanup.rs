@@ -8,7 +8,10 @@ mod world;
 use allotment_operator::subscription::IDENTITY;
 use allotment_testing::{AwsAccount, AwsCloud};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::{Api, api::PostParams};
+use kube::{
+    Api,
+    api::{DeleteParams, PostParams},
+};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 use world::{PROJECT, Ran, World, until};
@@ -193,6 +196,12 @@ async fn an_account_is_recorded_planned_emptied_and_proven_empty() {
     );
     expect(&cleanup(&world, &["baseline", "one"]).await, 1, &["one is dirty", "--id-only"]);
     expect(&cleanup(&world, &["run", "one"]).await, 1, &["say --yes"]);
+    // Their credentials lead nowhere, so they may lead anywhere.
+    for other in ["aws-05", "aws-shared-01"] {
+        let refused = cleanup(&world, &["run", "one", "--yes"]).await;
+        expect(&refused, 1, &[other, "may be the same cloud account", "delete the entry"]);
+        world.bindings().delete(other, &DeleteParams::default()).await.unwrap();
+    }
     let run = cleanup(&world, &["run", "one", "--yes"]).await;
     expect(&run, 0, &["wave 1: 1 KeyPair", "deleting 2 items", "one: empty, and free", "digest"]);
     let labels = world.bindings().get("one").await.unwrap().metadata.labels.unwrap();

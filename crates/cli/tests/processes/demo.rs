@@ -71,7 +71,7 @@ const SHOWN: [&str; 14] = [
     "get secret any: Unauthorized (401)",
     "aws-02 is in quarantine: credentials refused",
     "aws-01 is dirty, with",
-    "items would be deleted; cleanup.mode is plan",
+    "Planned: 22 items would be deleted",
     "aws-01 is empty and free; the proof is",
     "next has aws-01",
     "That was the tour",

@@ -87,8 +87,7 @@ pub fn gate(facts: &AccountFacts) -> Gate {
     }
     if let Some((other, because)) = unidentified.first() {
         return Gate::Closed(format!(
-            "{other} is in use, and may be the same cloud account: {because}; correct its credentials, or run \
-             `allotment cleanup baseline {other} --id-only`"
+            "{other} is in use, and may be the same cloud account: {because}; correct its credentials, or delete the entry"
         ));
     }
     let cloud = match cloud {
