@@ -50,7 +50,7 @@ pub(crate) fn scenario() -> Script {
         (40_000, delete("first")),
         (50_000, delete("second")),
         (60_000, ask("third", "t1")),
-        (62_000, Action::Cleanup(Deed::Rotate { account: "a3".to_owned(), to: "a2".to_owned() })),
+        (78_000, Action::Cleanup(Deed::Rotate { account: "a3".to_owned(), to: "a2".to_owned() })),
         (80_000, delete("third")),
         (120_000, Action::Cleanup(Deed::RestoreCredentials { account: "a3".to_owned() })),
     ];

@@ -37,8 +37,8 @@ pub(crate) struct Truth {
     cleaners: BTreeMap<(usize, AccountName), Cleaner>,
     /// The accounts that the ledger has recorded.
     pub(super) recorded: BTreeMap<AccountName, CloudAccount>,
-    /// The technical ids of Shoots that the ledger has ever remembered.
-    remembered: BTreeSet<String>,
+    /// The technical ids of Shoots that the ledger has ever remembered, by entry.
+    remembered: BTreeSet<(AccountName, String)>,
     /// The ids of `cleanup.keep`, since when.
     kept: BTreeMap<String, u64>,
     /// How often people have asked for another attempt, once it was calm.
@@ -215,7 +215,7 @@ pub(crate) fn wrote_ledger(world: &World) {
             Err(error) => return world.found(vec![Violation::Untold(error.to_string())]),
         };
         let shoots = now(world.ledger.past_shoots(&name)).unwrap_or_default();
-        let ids = shoots.into_iter().map(|shoot| shoot.technical_id.to_string());
+        let ids = shoots.into_iter().map(|shoot| (name.clone(), shoot.technical_id.to_string()));
         world.state().truth.remembered.extend(ids);
         let Some(recorded) = recorded else { continue };
         let before = world.state().truth.recorded.insert(name.clone(), recorded.clone());
@@ -272,10 +272,11 @@ fn must_have_been_seen(
     let mut state = world.state();
     let [second, first] = state.truth.cleaner(replica, entry).listings.map(Option::unwrap_or_default);
     let Truth { put, remembered, .. } = &state.truth;
-    // Roles are found by the names of Shoots. One that came and went while nobody watched has left a role that nobody can find: Shoots
+    // Roles are found by the names of the entry's Shoots. One that came and went while nobody watched has left a role that nobody can find: Shoots
     // live for seconds here, and for half an hour at least elsewhere.
     let is_findable = |key: &ItemKey| {
-        !key.place.is_global() || remembered.iter().any(|shoot| key.id.as_str() == format!("{shoot}-nodes"))
+        let mut shoots = remembered.iter().filter(|(of, _)| of == entry);
+        !key.place.is_global() || shoots.any(|(_, shoot)| key.id.as_str() == format!("{shoot}-nodes"))
     };
     left.into_iter().filter(is_findable).find(|key| {
         let put = put.get(&(id.clone(), key.clone()));
