@@ -10,8 +10,8 @@ use crate::{ledger::Cleaning, planted::Planted, runtime::queue::Outcome};
 use allotment_clouds::{Cloud, delete_while, take_inventory, take_witness};
 use allotment_core::{
     cleanup::{
-        Action, Baseline, Cloud as CloudName, Evidence, Gate, Inventory, Plan, Question, RefusedItem,
-        Verdict, gate, plan, verdict,
+        Action, Baseline, Cloud as CloudName, Evidence, Gate, Inventory, Plan, Question, Refusal,
+        RefusedItem, Verdict, gate, plan, verdict,
     },
     pool::AccountName,
 };
@@ -31,7 +31,10 @@ impl Inner {
         match action {
             // Both were handled before the stage was written.
             Action::Ignore(_) | Action::Forget => Ok(Next::End(Outcome::Done)),
-            Action::Wait { until, .. } => Ok(Next::End(wait_until(until, now))),
+            Action::Wait { until, .. } => {
+                self.forget_temporary_refusal(account);
+                Ok(Next::End(wait_until(until, now)))
+            }
             Action::Halt(_) => Ok(Next::End(wait_until(now + self.policy().timing.retry, now))),
             Action::Report(_) | Action::Stick(_) => {
                 let until = current.cleaning.and_then(|cleaning| cleaning.record.next_at);
@@ -71,6 +74,17 @@ impl Inner {
         let caller = client.whoami().await;
         self.hold(account, |held| held.reported = Some(caller.map(|caller| caller.account)));
         Ok(())
+    }
+
+    /// A refusal that may pass is asked about again after the wait; kept, it would close the gate for ever.
+    fn forget_temporary_refusal(&self, account: &AccountName) {
+        let may_pass =
+            |reported: &Result<_, Refusal>| matches!(reported, Err(refusal) if refusal.is_temporary());
+        self.hold(account, |held| {
+            if held.reported.as_ref().is_some_and(may_pass) {
+                held.reported = None;
+            }
+        });
     }
 
     /// Lists everything; none if the credentials lead to another account by now, or cannot be used.

@@ -1,6 +1,6 @@
 //! The cleanup operator.
 
-use super::{find_nothing, finds, fine, replays};
+use super::{find_nothing, finds, fine, replays, stays_mended};
 use allotment_operator::planted::Planted;
 use allotment_sim::stage::{Play, enumerate};
 
@@ -37,4 +37,17 @@ fn planted_faults_are_found() {
     for (fault, seed, says) in RECORDED {
         finds(Play::Cleanup, fault, seed, says);
     }
+}
+
+/// The simulation found these in the operator.
+#[test]
+fn what_was_found_stays_mended() {
+    // The cloud throttles the question whose credentials these are: it must be asked again.
+    stays_mended(
+        "\
+        world seed=1 tenants=1 dedicated=1 eu=0 shared=0 limit=1 several=0 cap=0 workers=2 latency=5 clean=0 same-name=false calm=90000 settle=5000
+        at 20000 ask request=r1 tenant=t1 want=own
+        at 29000 throttle account=a1 calls=4
+        at 30000 delete request=r1",
+    );
 }
