@@ -7,15 +7,21 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | [`alicloud`] | Alibaba Cloud |
 //! | [`aws`] | AWS |
-//! | [`credentials`] | credentials from the data of a Secret, in both spellings |
+//! | [`azure`] | Azure |
+//! | [`credentials`] | credentials from the data of a Secret, in both spellings; tokens of workload identities |
+//! | [`gcp`] | Google Cloud |
 //! | [`http`] | one HTTP client: deadlines, bounded bodies, retries, rate limits |
 //! | [`memory`] | AWS accounts that exist in memory, for simulations and the demo |
 //! | [`openstack`] | OpenStack |
 
+pub mod alicloud;
 pub mod aws;
+pub mod azure;
 pub mod credentials;
 mod delete;
+pub mod gcp;
 pub mod http;
 mod inventory;
 pub mod memory;

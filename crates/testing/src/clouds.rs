@@ -111,18 +111,16 @@ impl AwsAccount {
 
     /// Runs a script of the test cloud, with all rights: `fill`, `left`.
     pub fn script(&self, name: &str, arguments: &[&str]) -> Result<Value, String> {
-        let output = Command::new(clouds().join("run"))
-            .args(["aws", name])
-            .args(arguments)
-            .env("AWS_ENDPOINT_URL", &self.endpoint)
-            .env("AWS_ACCESS_KEY_ID", self.text("/admin/accessKeyId"))
-            .env("AWS_SECRET_ACCESS_KEY", self.text("/admin/secretAccessKey"))
-            .output()
-            .map_err(|error| format!("clouds/run: {error}"))?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-        }
-        serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+        script(
+            "aws",
+            name,
+            arguments,
+            &[
+                ("AWS_ENDPOINT_URL", &self.endpoint),
+                ("AWS_ACCESS_KEY_ID", self.text("/admin/accessKeyId")),
+                ("AWS_SECRET_ACCESS_KEY", self.text("/admin/secretAccessKey")),
+            ],
+        )
     }
 
     /// Changes how the test cloud treats this account; see `clouds/README.md`.
@@ -134,6 +132,25 @@ impl AwsAccount {
     pub fn control_delete(&self, what: &str) -> Result<Value, String> {
         send(&self.endpoint, "DELETE", &format!("/_control/accounts/{}/{what}", self.id()), &Value::Null)
     }
+}
+
+/// Runs a Python script of `clouds/`, with the packages of a cloud, and reads the JSON that it prints.
+pub fn script(
+    cloud: &str,
+    name: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Result<Value, String> {
+    let output = Command::new(clouds().join("run"))
+        .args([cloud, name])
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .output()
+        .map_err(|error| format!("clouds/run: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
 }
 
 fn clouds() -> PathBuf {

@@ -18,6 +18,9 @@ pub struct Keep {
 
 /// Where an infrastructureConfig names things that were there before the Shoot.
 const AWS_EXISTING: &[&str] = &["/networks/vpc/id", "/elasticFileSystem/id"];
+const AZURE_EXISTING: &[&str] = &[];
+const GCP_EXISTING: &[&str] = &[];
+const ALICLOUD_EXISTING: &[&str] = &[];
 const OPENSTACK_EXISTING: &[&str] = &["/networks/id", "/networks/subnetId", "/networks/router/id"];
 
 impl Keep {
@@ -30,7 +33,10 @@ impl Keep {
     pub fn add_existing(&mut self, cloud: Cloud, shoot: &str, infrastructure_config: &Value) {
         let pointers = match cloud {
             Cloud::Aws => AWS_EXISTING,
+            Cloud::Azure => AZURE_EXISTING,
+            Cloud::Gcp => GCP_EXISTING,
             Cloud::OpenStack => OPENSTACK_EXISTING,
+            Cloud::Alicloud => ALICLOUD_EXISTING,
         };
         let named = pointers.iter().filter_map(|pointer| infrastructure_config.pointer(pointer));
         let zones = infrastructure_config.pointer("/networks/zones").and_then(Value::as_array);

@@ -86,19 +86,28 @@ pub enum ShootHistory {
 pub enum Cloud {
     /// Amazon Web Services, in any partition.
     Aws,
+    /// Microsoft Azure, in any of its clouds.
+    Azure,
+    /// Google Cloud.
+    Gcp,
     /// Any OpenStack.
     OpenStack,
+    /// Alibaba Cloud.
+    Alicloud,
 }
 
 impl Cloud {
     /// Every cloud with a table.
-    pub const ALL: [Cloud; 2] = [Cloud::Aws, Cloud::OpenStack];
+    pub const ALL: [Cloud; 5] = [Cloud::Aws, Cloud::Azure, Cloud::Gcp, Cloud::OpenStack, Cloud::Alicloud];
 
     /// Gardener's provider type.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Aws => "aws",
+            Self::Azure => "azure",
+            Self::Gcp => "gcp",
             Self::OpenStack => "openstack",
+            Self::Alicloud => "alicloud",
         }
     }
 }

@@ -108,6 +108,9 @@ impl GardenClouds {
                 let config = AwsConfig { credentials, history, http, limiter, name, endpoint, now };
                 Ok(Arc::new(Aws::new(config)))
             }
+            CloudName::Azure | CloudName::Gcp | CloudName::Alicloud => {
+                Err(OpenError::Unusable(format!("there is no client of {cloud}")))
+            }
             CloudName::OpenStack => {
                 let credentials = OpenStackCredentials::read(&data).map_err(|error| unusable(&error))?;
                 let auth_url = self.openstack_auth_url.clone();

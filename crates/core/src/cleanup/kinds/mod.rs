@@ -1,7 +1,10 @@
 //! The kinds of items that each cloud's table knows, as data: where they live, in which order they go, and which of them
 //! stay.
 
+mod alicloud;
 mod aws;
+mod azure;
+mod gcp;
 mod openstack;
 
 use super::{Cloud, CountName, Item, KindName, ShootHistory};
@@ -21,7 +24,10 @@ pub struct Table {
 pub const fn table(cloud: Cloud) -> &'static Table {
     match cloud {
         Cloud::Aws => &aws::TABLE,
+        Cloud::Azure => &azure::TABLE,
+        Cloud::Gcp => &gcp::TABLE,
         Cloud::OpenStack => &openstack::TABLE,
+        Cloud::Alicloud => &alicloud::TABLE,
     }
 }
 

@@ -77,8 +77,8 @@ pub(super) fn zero(cloud: Cloud, taken_at: Timestamp) -> Witness {
     let mut witness = Witness { taken_at, counts: BTreeMap::new() };
     for (place, kind) in witness.expected(&empty(cloud, taken_at)) {
         let count = match cloud {
-            Cloud::Aws => Count::Seen { ids: BTreeSet::new() },
-            Cloud::OpenStack => Count::Known { number: 0 },
+            Cloud::Aws | Cloud::Alicloud => Count::Seen { ids: BTreeSet::new() },
+            Cloud::Azure | Cloud::Gcp | Cloud::OpenStack => Count::Known { number: 0 },
         };
         witness.counts.entry(place).or_default().insert(kind.name(), count);
     }

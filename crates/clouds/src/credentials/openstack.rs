@@ -1,80 +1,7 @@
-//! Credentials from the data of a Secret, in both spellings that Gardener accepts.
+//! OpenStack.
 
+use super::{CredentialsError, Key, SecretData};
 use secrecy::SecretString;
-use std::collections::BTreeMap;
-
-/// The data of a Secret.
-pub type SecretData = BTreeMap<String, Vec<u8>>;
-
-/// Why a Secret holds no credentials. Names keys, never values.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CredentialsError {
-    /// A key is missing.
-    #[error("key {0} is missing")]
-    Missing(&'static str),
-    /// Both spellings of a key are there.
-    #[error("keys {0} and {1} are both there; remove one of them")]
-    BothSpellings(&'static str, &'static str),
-    /// A value cannot be sent.
-    #[error("the value of key {0} is not one line of text")]
-    NotText(&'static str),
-    /// Neither a user nor an application credential.
-    #[error("username and password, or applicationCredentialID and applicationCredentialSecret, are needed")]
-    NoLogin,
-    /// Both a password and an application credential.
-    #[error("password and applicationCredentialSecret are both there; remove one of them")]
-    TwoLogins,
-}
-
-/// One key in both spellings.
-#[derive(Clone, Copy)]
-struct Key(&'static str, &'static str);
-
-impl Key {
-    fn optional(self, data: &SecretData) -> Result<Option<String>, CredentialsError> {
-        let Self(name, alias) = self;
-        let value = match (data.get(name), data.get(alias)) {
-            (Some(_), Some(_)) => return Err(CredentialsError::BothSpellings(name, alias)),
-            (Some(value), None) | (None, Some(value)) => value,
-            (None, None) => return Ok(None),
-        };
-        let text = std::str::from_utf8(value).map_err(|_| CredentialsError::NotText(name))?;
-        // A header or a line of a log is forged with less.
-        if text.chars().any(char::is_control) {
-            return Err(CredentialsError::NotText(name));
-        }
-        Ok((!text.is_empty()).then(|| text.to_owned()))
-    }
-
-    fn required(self, data: &SecretData) -> Result<String, CredentialsError> {
-        self.optional(data)?.ok_or(CredentialsError::Missing(self.0))
-    }
-}
-
-/// Credentials of AWS.
-#[derive(Clone, Debug)]
-pub struct AwsCredentials {
-    /// The access key.
-    pub access_key_id: SecretString,
-    /// Its secret.
-    pub secret_access_key: SecretString,
-    /// For temporary credentials.
-    pub session_token: Option<SecretString>,
-    /// The region that the Secret names; it tells the partition.
-    pub region: Option<String>,
-}
-
-impl AwsCredentials {
-    /// Reads them from a Secret.
-    pub fn read(data: &SecretData) -> Result<Self, CredentialsError> {
-        Ok(Self {
-            access_key_id: Key("accessKeyID", "AWS_ACCESS_KEY_ID").required(data)?.into(),
-            secret_access_key: Key("secretAccessKey", "AWS_SECRET_ACCESS_KEY").required(data)?.into(),
-            session_token: None,
-            region: Key("region", "AWS_REGION").optional(data)?,
-        })
-    }
-}
 
 /// Credentials of OpenStack.
 #[derive(Clone, Debug)]
@@ -182,42 +109,7 @@ fn pem(data: &SecretData) -> Result<Option<String>, CredentialsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use secrecy::ExposeSecret;
-
-    fn data(pairs: &[(&str, &str)]) -> SecretData {
-        pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()
-    }
-
-    #[test]
-    fn both_spellings_of_aws_are_read_and_never_printed() {
-        let first = [("accessKeyID", "AKIAX"), ("secretAccessKey", "hush")];
-        let second =
-            [("AWS_ACCESS_KEY_ID", "AKIAX"), ("AWS_SECRET_ACCESS_KEY", "hush"), ("AWS_REGION", "cn-north-1")];
-        for pairs in [&first[..], &second[..]] {
-            let credentials = AwsCredentials::read(&data(pairs)).unwrap();
-            assert_eq!(credentials.secret_access_key.expose_secret(), "hush");
-            let printed = format!("{credentials:?}");
-            assert!(!printed.contains("hush") && !printed.contains("AKIAX"), "{printed}");
-        }
-    }
-
-    #[test]
-    fn faults_name_keys_and_no_values() {
-        let aws = |pairs: &[(&str, &str)]| AwsCredentials::read(&data(pairs)).unwrap_err();
-        let both = aws(&[("accessKeyID", "a"), ("AWS_ACCESS_KEY_ID", "b"), ("secretAccessKey", "c")]);
-        assert_eq!(
-            both.to_string(),
-            "keys accessKeyID and AWS_ACCESS_KEY_ID are both there; remove one of them"
-        );
-        assert_eq!(aws(&[("accessKeyID", "a")]), CredentialsError::Missing("secretAccessKey"));
-        assert_eq!(
-            aws(&[("accessKeyID", ""), ("secretAccessKey", "c")]),
-            CredentialsError::Missing("accessKeyID")
-        );
-        let lines = aws(&[("accessKeyID", "a\nb"), ("secretAccessKey", "c")]);
-        assert_eq!(lines.to_string(), "the value of key accessKeyID is not one line of text");
-    }
+    use super::{super::tests::data, *};
 
     #[test]
     fn openstack_logs_in_by_password_or_application_credential() {

@@ -1,0 +1,69 @@
+//! Credentials from the data of a Secret, in both spellings that Gardener accepts.
+
+mod aws;
+mod openstack;
+mod workload;
+
+pub use aws::AwsCredentials;
+pub use openstack::{OpenStackCredentials, OpenStackLogin};
+pub use workload::WorkloadToken;
+
+use std::collections::BTreeMap;
+
+/// The data of a Secret.
+pub type SecretData = BTreeMap<String, Vec<u8>>;
+
+/// Why a Secret holds no credentials. Names keys, never values.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialsError {
+    /// A key is missing.
+    #[error("key {0} is missing")]
+    Missing(&'static str),
+    /// Both spellings of a key are there.
+    #[error("keys {0} and {1} are both there; remove one of them")]
+    BothSpellings(&'static str, &'static str),
+    /// A value cannot be sent.
+    #[error("the value of key {0} is not one line of text")]
+    NotText(&'static str),
+    /// Neither a user nor an application credential.
+    #[error("username and password, or applicationCredentialID and applicationCredentialSecret, are needed")]
+    NoLogin,
+    /// Both a password and an application credential.
+    #[error("password and applicationCredentialSecret are both there; remove one of them")]
+    TwoLogins,
+}
+
+/// One key in both spellings.
+#[derive(Clone, Copy)]
+struct Key(&'static str, &'static str);
+
+impl Key {
+    fn optional(self, data: &SecretData) -> Result<Option<String>, CredentialsError> {
+        let Self(name, alias) = self;
+        let value = match (data.get(name), data.get(alias)) {
+            (Some(_), Some(_)) => return Err(CredentialsError::BothSpellings(name, alias)),
+            (Some(value), None) | (None, Some(value)) => value,
+            (None, None) => return Ok(None),
+        };
+        let text = std::str::from_utf8(value).map_err(|_| CredentialsError::NotText(name))?;
+        // A header or a line of a log is forged with less.
+        if text.chars().any(char::is_control) {
+            return Err(CredentialsError::NotText(name));
+        }
+        Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
+    fn required(self, data: &SecretData) -> Result<String, CredentialsError> {
+        self.optional(data)?.ok_or(CredentialsError::Missing(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SecretData;
+
+    /// The data of a Secret.
+    pub(super) fn data(pairs: &[(&str, &str)]) -> SecretData {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()
+    }
+}
