@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::{Path, PathBuf},
@@ -151,6 +152,30 @@ pub fn script(
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
     serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+}
+
+/// Compares a table of kinds with everything that the pinned SDK of a cloud can delete (`audit.py`): each is known to the table, or in
+/// `left-out.txt` with a reason, and never in both. Returns the faults.
+pub fn audit(cloud: &str, known: &BTreeSet<String>) -> Result<Vec<String>, String> {
+    let all: BTreeSet<String> =
+        serde_json::from_value(script(cloud, "audit", &[], &[])?).map_err(|error| error.to_string())?;
+    let path = clouds().join(cloud).join("left-out.txt");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut faults = Vec::new();
+    let mut left_out = BTreeSet::new();
+    for line in lines {
+        match line.split_once(": ").filter(|(_, reason)| !reason.trim().is_empty()) {
+            Some((name, _)) if left_out.insert(name.to_owned()) => (),
+            Some((name, _)) => faults.push(format!("left-out.txt has {name} twice")),
+            None => faults.push(format!("left-out.txt: a line without a reason: {line}")),
+        }
+    }
+    let covered: BTreeSet<String> = known.union(&left_out).cloned().collect();
+    faults.extend(all.difference(&covered).map(|name| format!("{name} is in no table and not left out")));
+    faults.extend(left_out.difference(&all).map(|name| format!("left-out.txt: the SDK has no {name}")));
+    faults.extend(left_out.intersection(known).map(|name| format!("left-out.txt: {name} is in the table")));
+    Ok(faults)
 }
 
 fn clouds() -> PathBuf {

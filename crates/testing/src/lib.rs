@@ -29,7 +29,7 @@ pub use allotment_garden::{
     gardenlet::{Failure, Script, ShootKey},
     landscape::{Landscape, Plot, client},
 };
-pub use clouds::{AwsAccount, AwsCloud, NoCloud, script as cloud_script};
+pub use clouds::{AwsAccount, AwsCloud, NoCloud, audit as audit_cloud, script as cloud_script};
 pub use kubectl::{Kubectl, NoKubectl, Said};
 pub use postgres::{NoPostgres, Postgres, PostgresPair, PostgresSetup, Replication};
 pub use search::{Search, every_object, in_objects};
