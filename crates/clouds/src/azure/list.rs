@@ -91,7 +91,7 @@ impl Azure {
         children.unwrap_or_default().iter().map(child).collect()
     }
 
-    fn item(&self, row: &Row, value: &Value) -> Result<Item, Refusal> {
+    pub(super) fn item(&self, row: &Row, value: &Value) -> Result<Item, Refusal> {
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let path = text("/id");
         if !path.starts_with('/') {

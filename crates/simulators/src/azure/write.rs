@@ -10,9 +10,18 @@ use super::{
 use http::StatusCode;
 use serde_json::{Value, json as document};
 
+/// Types whose documents are made with 200.
+const PLAIN: &[&str] =
+    &["microsoft.compute/availabilitysets", "microsoft.compute/disks", "microsoft.compute/snapshots"];
+
 impl Subscription {
     pub(super) fn put(&mut self, asked: &Asked<'_>, path: &[&str]) -> Answer {
-        let id = format!("{}/{}", self.root(), asked.path.join("/"));
+        // However a path is written, ids have this word as Azure writes it.
+        let written = asked.path.iter().enumerate().map(|(at, segment)| match at {
+            0 if segment.eq_ignore_ascii_case("resourcegroups") => "resourceGroups",
+            _ => segment,
+        });
+        let id = format!("{}/{}", self.root(), written.collect::<Vec<_>>().join("/"));
         let key = format!("{}/{}", self.root(), path.join("/"));
         let kind = type_of(&key);
         let action = kind.clone().unwrap_or_else(|| "Microsoft.Resources/subscriptions/resourceGroups".to_owned());
@@ -32,7 +41,9 @@ impl Subscription {
         let made = self.make(&id, kind.as_deref(), asked);
         self.parts(&made);
         let shown = self.documents.get(&key).cloned().unwrap_or_default();
-        Ok(json(StatusCode::CREATED, &shown))
+        // The SDK takes no other answer for these.
+        let is_plain = kind.is_some_and(|kind| PLAIN.contains(&kind.as_str()));
+        Ok(json(if is_plain { StatusCode::OK } else { StatusCode::CREATED }, &shown))
     }
 
     fn make(&mut self, id: &str, kind: Option<&str>, asked: &Asked<'_>) -> Value {
