@@ -11,8 +11,8 @@ use allotment_clouds::{
     take_inventory, take_witness,
 };
 use allotment_core::cleanup::{
-    Cell, Cloud as CloudName, Count, Inventory, Keep, KindName, Left, Place, Question, RefusedItem, Verdict, kinds::table,
-    plan, verdict,
+    Cell, Cloud as CloudName, Count, Inventory, Keep, KindName, Left, Place, Question, RefusedItem, Verdict,
+    kinds::table, plan, verdict,
 };
 use allotment_simulators::azure::{Account, Azure as Simulator, Principal, Role, Slow};
 use allotment_testing::cloud_script;
@@ -37,7 +37,9 @@ type Case = (&'static str, fn(Account) -> BoxFuture<'static, ()>);
 
 const CASES: &[Case] = &[
     ("a_filled_account_is_cleaned_and_proven_empty", |account| filled(account).boxed()),
-    ("a_network_that_was_brought_stays_and_what_clusters_made_in_it_goes", |account| brought(account).boxed()),
+    ("a_network_that_was_brought_stays_and_what_clusters_made_in_it_goes", |account| {
+        brought(account).boxed()
+    }),
     ("without_one_permission_its_kind_is_unknown", |account| denied(account).boxed()),
     ("without_the_right_to_read_all_every_kind_is_unknown", |account| filtered(account).boxed()),
     ("rights_that_are_lost_during_a_listing_are_noticed", |account| lost(account).boxed()),
@@ -78,7 +80,11 @@ fn installed() -> Result<(), String> {
     let install = || {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clouds/install");
         let output = Command::new(path).arg("azure").output().map_err(|error| error.to_string())?;
-        if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
     };
     INSTALLED.get_or_init(install).clone()
 }
@@ -234,7 +240,10 @@ async fn brought(account: Account) {
     let mut keep = Keep::default();
     let config = json!({ "networks": { "vnet": { "name": "Brought", "resourceGroup": "NET" }, "workers": "10.250.0.0/19" } });
     keep.add_existing(CloudName::Azure, "shoot--p--d", &config);
-    keep.add(account.id("resourceGroups/net/providers/Microsoft.Network/virtualNetworks/brought/subnets/theirs"), "theirs");
+    keep.add(
+        account.id("resourceGroups/net/providers/Microsoft.Network/virtualNetworks/brought/subnets/theirs"),
+        "theirs",
+    );
     let cleaned = clean(&client(&account), &keep).await;
     let Verdict::Empty(proof) = &cleaned.verdict else { panic!("{}", cleaned.told()) };
     assert!(cleaned.passes <= 3, "{} passes", cleaned.passes);
@@ -269,7 +278,9 @@ async fn filtered(account: Account) {
         let inventory = listed(&client(&account)).await;
         for (place, kind) in inventory.matrix() {
             let cell = inventory.cell(&place, &kind.name());
-            let Cell::Unknown { missing: Some(missing), .. } = &cell else { panic!("{role:?} {}: {cell:?}", kind.name) };
+            let Cell::Unknown { missing: Some(missing), .. } = &cell else {
+                panic!("{role:?} {}: {cell:?}", kind.name)
+            };
             let is_named = missing == "*/read" || kind.list.contains(&missing.as_str());
             assert!(is_named, "{}: {missing}", kind.name);
         }
@@ -314,13 +325,22 @@ async fn throttled(account: Account) {
     assert!(inventory.unknown().is_empty());
     let cleaned = clean(&azure, &Keep::default()).await;
     let Verdict::Unknown(unknown) = &cleaned.verdict else { panic!("{}", cleaned.told()) };
-    assert!(unknown.iter().all(|cell| cell.place == Place::of("northeurope") && cell.because.contains("throttled")));
+    assert!(
+        unknown
+            .iter()
+            .all(|cell| cell.place == Place::of("northeurope") && cell.because.contains("throttled"))
+    );
 }
 
 async fn fails_late(account: Account) {
     fill(&account, &[]);
     account.slow(Slow::Calls(5));
-    account.fail_late("shoot--p--c", "ResourceGroupDeletionTimeout", "Deletion of resource group failed.", 1000);
+    account.fail_late(
+        "shoot--p--c",
+        "ResourceGroupDeletionTimeout",
+        "Deletion of resource group failed.",
+        1000,
+    );
     let cleaned = clean(&client(&account), &Keep::default()).await;
     let codes: BTreeSet<&str> = cleaned.refused.iter().map(|it| it.refusal.code()).collect();
     assert_eq!(codes, BTreeSet::from(["ResourceGroupDeletionTimeout"]));
@@ -400,7 +420,10 @@ async fn refused(account: Account) {
     assert!(refusal.missing().is_none(), "nothing is assumed absent for it");
     let told = format!("{refusal:?} {refusal} {azure:?}");
     assert_tells_no_secret(&account, &told);
-    let elsewhere = AzureCredentials { subscription: "00000000-1".to_owned(), ..credentials(&account, &account.own.secret) };
+    let elsewhere = AzureCredentials {
+        subscription: "00000000-1".to_owned(),
+        ..credentials(&account, &account.own.secret)
+    };
     let refusal = client_with(&account, elsewhere).0.whoami().await.unwrap_err();
     assert_eq!(refusal.code(), "SubscriptionNotFound");
 }
@@ -408,7 +431,10 @@ async fn refused(account: Account) {
 async fn renewed(account: Account) {
     let azure = client(&account);
     let caller = azure.whoami().await.unwrap();
-    assert_eq!((caller.account.as_str(), caller.principal.as_str()), (account.subscription.as_str(), account.own.object.as_str()));
+    assert_eq!(
+        (caller.account.as_str(), caller.principal.as_str()),
+        (account.subscription.as_str(), account.own.object.as_str())
+    );
     account.revoke_tokens();
     assert_eq!(azure.whoami().await.unwrap(), caller);
     assert_eq!(account.logins().len(), 2);
@@ -440,7 +466,9 @@ async fn logins(account: Account) {
     let fields = |form: &String| -> BTreeMap<String, String> {
         let pairs = form.split('&').filter_map(|pair| pair.split_once('='));
         // Tokens of a workload identity differ in their times.
-        let told = |name: &str, value: &str| if name == "client_assertion" { String::new() } else { value.to_owned() };
+        let told = |name: &str, value: &str| {
+            if name == "client_assertion" { String::new() } else { value.to_owned() }
+        };
         pairs.map(|(name, value)| (name.to_owned(), told(name, value))).collect()
     };
     for (theirs, ours) in theirs.iter().zip(&ours) {
@@ -460,7 +488,10 @@ async fn audit() {
         let kinds = audited[name].as_array().unwrap().iter();
         kinds.map(|kind| kind.as_str().unwrap().to_owned()).collect()
     };
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clouds/azure/left-out.txt")).unwrap();
+    let text = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clouds/azure/left-out.txt"),
+    )
+    .unwrap();
     let mut left_out = BTreeMap::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (kind, reason) = line.split_once(": ").unwrap_or_else(|| panic!("no reason: {line}"));

@@ -1,10 +1,6 @@
 //! One call of Resource Manager with a token, which is renewed once.
 
-use super::{
-    Azure,
-    error::AzureError,
-    token::Session,
-};
+use super::{Azure, error::AzureError, token::Session};
 use crate::{
     Refusal,
     credentials::AzureLogin,
@@ -157,7 +153,8 @@ impl Azure {
             AzureLogin::Secret(secret) => secret.expose_secret(),
             AzureLogin::Workload(_) => "",
         };
-        let error = AzureError::read(&response.body).without_secrets(&[session.token.expose_secret(), secret]);
+        let error =
+            AzureError::read(&response.body).without_secrets(&[session.token.expose_secret(), secret]);
         Err(error.refusal(&response, call.permission, call.item))
     }
 }

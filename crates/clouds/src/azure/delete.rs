@@ -44,7 +44,9 @@ impl Azure {
             End::Delete(query) | End::Begin(query) => {
                 (Method::DELETE, format!("{path}?api-version={}{query}", row.version))
             }
-            End::OfItsType => (Method::DELETE, format!("{path}?api-version={}", self.version_of(item).await?)),
+            End::OfItsType => {
+                (Method::DELETE, format!("{path}?api-version={}", self.version_of(item).await?))
+            }
             End::Purge => (Method::POST, format!("{path}/purge?api-version={}", row.version)),
         };
         let call = Call { method, path, permission, item: item.id.as_str() };
@@ -70,14 +72,14 @@ impl Azure {
     async fn version_of(&self, item: &Item) -> Result<String, Refusal> {
         let kind = item.attribute(TYPE).unwrap_or_default();
         let (namespace, name) = kind.split_once('/').ok_or_else(|| incomplete("the type of a resource"))?;
-        let path =
-            format!("{}/providers/{}?api-version={RESOURCES}", self.subscription(), encode(namespace));
+        let path = format!("{}/providers/{}?api-version={RESOURCES}", self.subscription(), encode(namespace));
         let call = Call::get(path, "Microsoft.Resources/subscriptions/providers/read");
         let body = match self.read(&Place::GLOBAL, &call).await {
             Err(Refusal::Gone) => Value::Null,
             answer => answer?,
         };
-        let types = body.get("resourceTypes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let types =
+            body.get("resourceTypes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let is_it = |kind: &&Value| {
             kind.get("resourceType").and_then(Value::as_str).is_some_and(|it| it.eq_ignore_ascii_case(name))
         };
@@ -94,9 +96,10 @@ impl Azure {
     /// may not remove is a lock, and no missing permission that could be assumed away.
     async fn named(&self, row: &Row, item: &Item, refusal: Refusal) -> Refusal {
         match refusal {
-            Refusal::Denied { code, action } if row.kind == "Lock" => {
-                Refusal::Locked { code, by: format!("lock {}, and {action} is not granted", item.id.as_str()) }
-            }
+            Refusal::Denied { code, action } if row.kind == "Lock" => Refusal::Locked {
+                code,
+                by: format!("lock {}, and {action} is not granted", item.id.as_str()),
+            },
             Refusal::Locked { code, by } if code == "ScopeLocked" => {
                 let locks = self.locks_on(item.id.as_str()).await;
                 Refusal::Locked { code, by: if locks.is_empty() { by } else { locks.join(", ") } }

@@ -44,8 +44,12 @@ impl AzureError {
     /// The same without anything that repeats a secret.
     pub(super) fn without_secrets(self, secrets: &[&str]) -> Self {
         let repeats = |text: &str| secrets.iter().any(|secret| !secret.is_empty() && text.contains(secret));
-        if repeats(&self.message) || self.details.iter().any(|(target, why)| repeats(target) || repeats(why)) {
-            return Self { code: if repeats(&self.code) { String::new() } else { self.code }, ..Self::default() };
+        if repeats(&self.message) || self.details.iter().any(|(target, why)| repeats(target) || repeats(why))
+        {
+            return Self {
+                code: if repeats(&self.code) { String::new() } else { self.code },
+                ..Self::default()
+            };
         }
         self
     }
@@ -65,10 +69,9 @@ impl AzureError {
             StatusCode::TOO_MANY_REQUESTS => Refusal::Throttled { after: retry_after(response) },
             // A parent that is not there has no children either; a service that is not there is no item.
             StatusCode::NOT_FOUND if AzureError::absence(&code).is_none() => Refusal::Gone,
-            StatusCode::UNAUTHORIZED => Refusal::Other {
-                code,
-                message: "Resource Manager does not accept the token".to_owned(),
-            },
+            StatusCode::UNAUTHORIZED => {
+                Refusal::Other { code, message: "Resource Manager does not accept the token".to_owned() }
+            }
             status if status.is_server_error() => Refusal::Transient { why: code },
             status => self.by_code(status, code, permission, own),
         }
@@ -77,7 +80,8 @@ impl AzureError {
     /// The refusal of an operation that was accepted and failed later: there is no status, only the code.
     pub(super) fn late(self, permission: &str, own: &str) -> Refusal {
         let code = clean_code(&self.code, StatusCode::CONFLICT);
-        let is_passing = ["InternalServerError", "InternalError", "ServerTimeout", "OperationTimedOut", "Canceled"];
+        let is_passing =
+            ["InternalServerError", "InternalError", "ServerTimeout", "OperationTimedOut", "Canceled"];
         if is_passing.contains(&code.as_str()) {
             return Refusal::Transient { why: code };
         }
@@ -197,15 +201,30 @@ mod tests {
                  cannot be deleted.",
                 "blocked (InUseSubnetCannotBeDeleted): resourcegroups/h/providers/microsoft.network/networkinterfaces/n",
             ),
-            (409, "OperationNotAllowed", "Disk d is attached to VM v.", "blocked (OperationNotAllowed): Disk d is"),
+            (
+                409,
+                "OperationNotAllowed",
+                "Disk d is attached to VM v.",
+                "blocked (OperationNotAllowed): Disk d is",
+            ),
             (409, "MissingSubscriptionRegistration", "x", "refused (MissingSubscriptionRegistration)"),
             (409, "ReadOnlyDisabledSubscription", "x", "locked (ReadOnlyDisabledSubscription)"),
             (404, "ResourceGroupNotFound", "x", "not found"),
             (404, "InvalidResourceNamespace", "x", "refused (InvalidResourceNamespace)"),
             (429, "TooManyRequests", "x", "throttled"),
             (503, "ServerTimeout", "x", "transient failure: ServerTimeout"),
-            (400, "InvalidApiVersionParameter", "The api-version is wrong", "refused (InvalidApiVersionParameter)"),
-            (401, "ExpiredAuthenticationToken", "eyJ0", "refused (ExpiredAuthenticationToken): Resource Manager"),
+            (
+                400,
+                "InvalidApiVersionParameter",
+                "The api-version is wrong",
+                "refused (InvalidApiVersionParameter)",
+            ),
+            (
+                401,
+                "ExpiredAuthenticationToken",
+                "eyJ0",
+                "refused (ExpiredAuthenticationToken): Resource Manager",
+            ),
         ];
         for (status, code, message, expected) in cases {
             let refusal = refused(status, code, message).to_string();
@@ -232,7 +251,8 @@ mod tests {
 
     #[test]
     fn a_message_that_repeats_a_secret_is_dropped() {
-        let error = AzureError::of(&json!({ "code": "X", "message": "token hush" })).without_secrets(&["hush", ""]);
+        let error =
+            AzureError::of(&json!({ "code": "X", "message": "token hush" })).without_secrets(&["hush", ""]);
         assert!(error.message.is_empty() && error.code == "X");
     }
 }

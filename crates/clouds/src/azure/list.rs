@@ -9,7 +9,9 @@ use super::{
 use crate::{Page, PageToken, Refusal};
 use allotment_core::cleanup::{
     Cloud as CloudName, Item, ItemId, KindName, Place,
-    attribute::{CLUSTER, CREATOR, LOCATION, LOCKED_BY, NETWORK, PRINCIPAL, RESOURCE_GROUP, SCOPE, STATE, TYPE},
+    attribute::{
+        CLUSTER, CREATOR, LOCATION, LOCKED_BY, NETWORK, PRINCIPAL, RESOURCE_GROUP, SCOPE, STATE, TYPE,
+    },
     kinds::{azure_id, table},
 };
 use serde_json::Value;
@@ -63,8 +65,9 @@ impl Azure {
     /// Some services name the application of a service principal where others name the principal.
     async fn with_creator(&self, items: Vec<Item>) -> Result<Vec<Item>, Refusal> {
         let principal = &self.session().await?.principal;
-        let is_ours =
-            |item: &Item| item.attribute(CREATOR).is_some_and(|by| by.eq_ignore_ascii_case(&self.credentials.client));
+        let is_ours = |item: &Item| {
+            item.attribute(CREATOR).is_some_and(|by| by.eq_ignore_ascii_case(&self.credentials.client))
+        };
         let named = |item: Item| if is_ours(&item) { item.with(CREATOR, principal.as_str()) } else { item };
         Ok(items.into_iter().map(named).collect())
     }
@@ -102,7 +105,8 @@ impl Azure {
         let id = if is_own { azure_id(path) } else { None };
         let id = id.unwrap_or_else(|| path.trim_start_matches('/').to_lowercase());
         let group = id.strip_prefix("resourcegroups/").and_then(|rest| rest.split('/').next());
-        let group = group.filter(|_| row.kind != "ResourceGroup").map(|group| format!("resourcegroups/{group}"));
+        let group =
+            group.filter(|_| row.kind != "ResourceGroup").map(|group| format!("resourcegroups/{group}"));
         let scope = match (is_own, &group) {
             (false, _) => "above",
             (true, Some(_)) => "below",
@@ -118,9 +122,12 @@ impl Azure {
             item = item.with(name, normal(name, text(pointer)));
         }
         if row.kind.starts_with("Deleted") {
-            let is_protected = value.pointer("/properties/purgeProtectionEnabled") == Some(&Value::Bool(true));
+            let is_protected =
+                value.pointer("/properties/purgeProtectionEnabled") == Some(&Value::Bool(true));
             let location = lower(value, "/properties/location").replace(' ', "");
-            item = item.with(LOCATION, location).with(LOCKED_BY, if is_protected { "purgeProtection" } else { "" });
+            item = item
+                .with(LOCATION, location)
+                .with(LOCKED_BY, if is_protected { "purgeProtection" } else { "" });
         }
         item.name = Some(text("/name").to_owned()).filter(|name| !name.is_empty());
         item.incarnation = Some(text(row.incarnation).to_owned())

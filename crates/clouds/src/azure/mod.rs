@@ -119,7 +119,8 @@ impl Azure {
     async fn caller(&self) -> Result<Caller, Refusal> {
         let path = format!("{}?api-version={}", self.subscription(), rows::SUBSCRIPTIONS);
         let body =
-            match self.read(&Place::GLOBAL, &Call::get(path, "Microsoft.Resources/subscriptions/read")).await {
+            match self.read(&Place::GLOBAL, &Call::get(path, "Microsoft.Resources/subscriptions/read")).await
+            {
                 Err(Refusal::Gone) => {
                     let message = "there is no subscription with this id, or these credentials do not see it";
                     let code = "SubscriptionNotFound".to_owned();
@@ -142,7 +143,8 @@ impl Azure {
         let mut places = BTreeMap::new();
         for location in self.read_all(&Place::GLOBAL, call).await? {
             let text = |pointer: &str| location.pointer(pointer).and_then(Value::as_str);
-            let name = text("/name").filter(|name| !name.is_empty()).ok_or_else(|| incomplete("locations"))?;
+            let name =
+                text("/name").filter(|name| !name.is_empty()).ok_or_else(|| incomplete("locations"))?;
             let is_logical = text("/metadata/regionType") == Some("Logical");
             let is_edge = text("/type").is_some_and(|kind| kind != "Region");
             let state = if is_logical || is_edge {

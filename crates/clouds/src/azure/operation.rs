@@ -81,7 +81,11 @@ pub(super) enum Former {
 
 impl Azure {
     /// The operation that an answer to a deletion begins; none if it is done.
-    pub(super) fn begun(&self, response: &Response, permission: &'static str) -> Result<Option<Operation>, Refusal> {
+    pub(super) fn begun(
+        &self,
+        response: &Response,
+        permission: &'static str,
+    ) -> Result<Option<Operation>, Refusal> {
         let header = |name: &str| response.headers.get(name).and_then(|value| value.to_str().ok());
         let (url, has_status) = match (header("azure-asyncoperation"), header("location")) {
             (Some(url), _) => (url, true),
@@ -158,7 +162,9 @@ impl Azure {
             Ok(response) => response,
             // Azure forgets results; the next listing tells.
             Err(Refusal::Gone) => return Progress::Succeeded,
-            Err(refusal @ (Refusal::Throttled { .. } | Refusal::Transient { .. })) if operation.has_status => {
+            Err(refusal @ (Refusal::Throttled { .. } | Refusal::Transient { .. }))
+                if operation.has_status =>
+            {
                 let _ = refusal;
                 return Progress::Running { due: Instant::now() + PAUSE };
             }

@@ -77,13 +77,7 @@ const FORCED_IN_GROUP: &str =
     "&forceDeletionTypes=Microsoft.Compute%2FvirtualMachines%2CMicrosoft.Compute%2FvirtualMachineScaleSets";
 
 pub(super) static ROWS: &[Row] = &[
-    row(
-        "Lock",
-        "/providers/Microsoft.Authorization/locks",
-        "Microsoft.Authorization/locks",
-        LOCKS,
-        "",
-    ),
+    row("Lock", "/providers/Microsoft.Authorization/locks", "Microsoft.Authorization/locks", LOCKS, ""),
     Row {
         end: End::Delete(FORCED),
         ..row(
@@ -199,7 +193,13 @@ pub(super) static ROWS: &[Row] = &[
         query: "&%24expand=createdTime%2CprovisioningState",
         attributes: &[(TYPE, "/type"), (STATE, "/provisioningState")],
         end: End::OfItsType,
-        ..row("Resource", "/resources", "Microsoft.Resources/subscriptions/resources", RESOURCES, "/createdTime")
+        ..row(
+            "Resource",
+            "/resources",
+            "Microsoft.Resources/subscriptions/resources",
+            RESOURCES,
+            "/createdTime",
+        )
     },
     Row {
         end: End::Begin(FORCED_IN_GROUP),

@@ -48,9 +48,9 @@ fn reads_all(permission: &Value) -> Result<bool, Refusal> {
     };
     let takes_away = |action: &String| action.ends_with("/read") || action.ends_with('*');
     // A condition limits a role in ways that nobody here can judge.
-    let is_conditional = permission.get("condition").is_some_and(|condition| {
-        condition.as_str().is_some_and(|text| !text.is_empty())
-    });
+    let is_conditional = permission
+        .get("condition")
+        .is_some_and(|condition| condition.as_str().is_some_and(|text| !text.is_empty()));
     let reads = list("actions")?.iter().any(|action| action == "*" || action == SEES_ALL);
     Ok(reads && !is_conditional && !list("notActions")?.iter().any(takes_away))
 }
@@ -71,7 +71,9 @@ mod tests {
         assert!(reads(contributor));
         assert!(reads(json!({ "actions": ["Microsoft.Network/*", "*/read"], "notActions": [] })));
         assert!(!reads(json!({ "actions": ["Microsoft.Network/*/read"], "notActions": [] })));
-        for taken in ["Microsoft.Authorization/*/read", "Microsoft.Network/*", "*", "Microsoft.Compute/disks/Read"] {
+        for taken in
+            ["Microsoft.Authorization/*/read", "Microsoft.Network/*", "*", "Microsoft.Compute/disks/Read"]
+        {
             assert!(!reads(json!({ "actions": ["*"], "notActions": [taken] })), "{taken}");
         }
         assert!(!reads(json!({ "actions": ["*"], "condition": "@Resource[x] StringEquals 'y'" })));

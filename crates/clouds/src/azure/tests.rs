@@ -54,7 +54,9 @@ fn the_table_names_the_permission_of_every_call() {
         let deleted = match row.end {
             rows::End::Delete(_) | rows::End::Begin(_) => format!("{}/delete", row.action),
             rows::End::OfItsType => "*/delete".to_owned(),
-            rows::End::Purge => format!("{}/purge/action", row.action.replace("KeyVault/", "KeyVault/locations/")),
+            rows::End::Purge => {
+                format!("{}/purge/action", row.action.replace("KeyVault/", "KeyVault/locations/"))
+            }
         };
         assert_eq!(delete::permission(row), deleted, "{}", row.kind);
         // The path that lists is that of the type.
@@ -135,7 +137,10 @@ fn items_are_read_with_what_the_rules_need() {
     let inherited = item("RoleAssignment", &inherited);
     assert_eq!(inherited.attribute("scope"), Some("above"));
     assert_eq!((inherited.attribute("principal"), inherited.attribute("creator")), (Some("p"), Some("c")));
-    let group = item("ResourceGroup", &json!({ "id": "/subscriptions/S-1/resourceGroups/shoot--p--c", "name": "shoot--p--c" }));
+    let group = item(
+        "ResourceGroup",
+        &json!({ "id": "/subscriptions/S-1/resourceGroups/shoot--p--c", "name": "shoot--p--c" }),
+    );
     assert_eq!((group.attribute("resourceGroup"), group.attribute("cluster")), (None, Some("shoot--p--c")));
     let nobody = client(AzureCloud::Public);
     assert!(nobody.item(rows::find("Disk").unwrap(), &json!({ "name": "no id" })).is_err());

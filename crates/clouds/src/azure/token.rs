@@ -72,9 +72,7 @@ impl Azure {
     async fn login(&self) -> Result<Session, Refusal> {
         let scope = format!("{}/.default", self.hosts.audience);
         let form = match &self.credentials.login {
-            AzureLogin::Secret(secret) => {
-                self.form(&scope, &[("client_secret", secret.expose_secret())])
-            }
+            AzureLogin::Secret(secret) => self.form(&scope, &[("client_secret", secret.expose_secret())]),
             AzureLogin::Workload(tokens) => {
                 let token = tokens.token().await?;
                 let assertion =
@@ -141,10 +139,8 @@ fn refused(response: &Response) -> Refusal {
     }
     let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     let number = body.pointer("/error_codes/0").and_then(Value::as_u64);
-    let code = number.map_or_else(
-        || format!("Login{}", response.status.as_u16()),
-        |number| format!("AADSTS{number}"),
-    );
+    let code = number
+        .map_or_else(|| format!("Login{}", response.status.as_u16()), |number| format!("AADSTS{number}"));
     let message = match number {
         Some(7_000_215) => "the clientSecret is wrong",
         Some(7_000_222) => "the clientSecret has expired",
@@ -184,7 +180,8 @@ mod tests {
     #[test]
     fn the_principal_is_the_object_id_of_the_token() {
         let claims = URL_SAFE_NO_PAD.encode(json!({ "oid": "AB-1", "appid": "x" }).to_string());
-        let body = json!({ "access_token": format!("h.{claims}.s"), "expires_in": 3599, "token_type": "Bearer" });
+        let body =
+            json!({ "access_token": format!("h.{claims}.s"), "expires_in": 3599, "token_type": "Bearer" });
         let now = Timestamp::UNIX_EPOCH;
         let session = Session::read(&response(200, &body), now).unwrap();
         assert_eq!(session.principal, "ab-1");

@@ -165,9 +165,7 @@ fn counted(usages: &Result<Usages, Refusal>, usage: &Usage) -> Count {
     let sum = |numbers: Vec<u64>| numbers.iter().fold(0_u64, |sum, number| sum.saturating_add(*number));
     let number = match usage {
         Of(name) => named(name),
-        MostOf(names) => {
-            names.first().and_then(named).and_then(|_| names.iter().filter_map(named).max())
-        }
+        MostOf(names) => names.first().and_then(named).and_then(|_| names.iter().filter_map(named).max()),
         EndingWith(end) => {
             let end = end.to_lowercase();
             let found = usages.iter().filter(|(name, _)| name.ends_with(&end)).map(|(_, number)| *number);
@@ -193,7 +191,9 @@ mod tests {
         assert_eq!(counted(&usages, &EndingWith("DiskCount")), Count::Known { number: 3 });
         assert_eq!(counted(&usages, &Of("VirtualMachines")), Count::Known { number: 0 });
         assert_eq!(counted(&usages, &AnyOf(&["Gallery"])), Count::Known { number: 0 });
-        for missing in [Of("availabilitySets"), EndingWith("SnapshotCount"), MostOf(&["x", "virtualMachines"])] {
+        for missing in
+            [Of("availabilitySets"), EndingWith("SnapshotCount"), MostOf(&["x", "virtualMachines"])]
+        {
             assert!(matches!(counted(&usages, &missing), Count::Refused { .. }));
         }
         let denied = Refusal::Denied { code: "AuthorizationFailed".to_owned(), action: "a/read".to_owned() };

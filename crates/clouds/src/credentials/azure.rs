@@ -144,7 +144,8 @@ mod tests {
         let config = json!({ "kind": "WorkloadIdentityConfig", "clientID": "c", "tenantID": "t", "subscriptionID": "s" });
         let credentials = AzureCredentials::workload(&config, Arc::new(Tokens)).unwrap();
         assert_eq!((credentials.subscription.as_str(), credentials.tenant.as_str()), ("s", "t"));
-        let missing = AzureCredentials::workload(&json!({ "clientID": "c", "tenantID": "t" }), Arc::new(Tokens));
+        let missing =
+            AzureCredentials::workload(&json!({ "clientID": "c", "tenantID": "t" }), Arc::new(Tokens));
         assert_eq!(missing.unwrap_err(), CredentialsError::Missing("subscriptionID"));
     }
 }

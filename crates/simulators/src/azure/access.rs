@@ -14,9 +14,13 @@ pub(super) fn authenticate(state: &State, request: &Request<Bytes>) -> Result<Ca
     let token = header.and_then(|header| header.strip_prefix("Bearer "));
     let token = token.ok_or_else(|| refused("AuthenticationFailed", "Authentication failed."))?;
     let claims = login::verified(&state.key, token)
-        .filter(|claims| claims["aud"].as_str().is_some_and(|audience| audience.starts_with("https://management.")))
+        .filter(|claims| {
+            claims["aud"].as_str().is_some_and(|audience| audience.starts_with("https://management."))
+        })
         // It repeats the token, as no server should.
-        .ok_or_else(|| refused("InvalidAuthenticationToken", &format!("The access token is invalid: {token}")))?;
+        .ok_or_else(|| {
+            refused("InvalidAuthenticationToken", &format!("The access token is invalid: {token}"))
+        })?;
     let text = |name: &str| claims[name].as_str().unwrap_or_default().to_owned();
     let caller = Caller { tenant: text("tid"), object: text("oid") };
     let known = state.subscriptions.values().flat_map(|subscription| &subscription.principals);

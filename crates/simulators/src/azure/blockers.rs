@@ -51,13 +51,17 @@ impl Subscription {
         let kind = type_of(id).unwrap_or_default();
         let name = kind.rsplit('/').next().unwrap_or_default();
         let (status, code) = match kind.as_str() {
-            "microsoft.network/virtualnetworks/subnets" => (StatusCode::BAD_REQUEST, "InUseSubnetCannotBeDeleted"),
+            "microsoft.network/virtualnetworks/subnets" => {
+                (StatusCode::BAD_REQUEST, "InUseSubnetCannotBeDeleted")
+            }
             "microsoft.network/networksecuritygroups" => {
                 (StatusCode::BAD_REQUEST, "InUseNetworkSecurityGroupCannotBeDeleted")
             }
             "microsoft.network/routetables" => (StatusCode::BAD_REQUEST, "InUseRouteTableCannotBeDeleted"),
             "microsoft.network/natgateways" => (StatusCode::BAD_REQUEST, "InUseNatGatewayCannotBeDeleted"),
-            "microsoft.network/publicipaddresses" => (StatusCode::BAD_REQUEST, "PublicIPAddressCannotBeDeleted"),
+            "microsoft.network/publicipaddresses" => {
+                (StatusCode::BAD_REQUEST, "PublicIPAddressCannotBeDeleted")
+            }
             "microsoft.network/networkinterfaces" => (StatusCode::BAD_REQUEST, "NicInUse"),
             _ => (StatusCode::CONFLICT, "OperationNotAllowed"),
         };
@@ -73,7 +77,8 @@ impl Subscription {
         let others = self.documents.iter().filter(|(key, _)| **key != id && !key.starts_with(&inside));
         // Definitions are held by the assignments that name them.
         let is_definition = type_of(&id).is_some_and(|kind| kind.ends_with("definitions"));
-        let holds = |key: &str| is_definition || !type_of(key).is_some_and(|kind| FREE.contains(&kind.as_str()));
+        let holds =
+            |key: &str| is_definition || !type_of(key).is_some_and(|kind| FREE.contains(&kind.as_str()));
         others
             .filter(|(key, _)| holds(key))
             .filter(|(key, document)| {
@@ -109,8 +114,11 @@ impl Subscription {
 
     fn stuck(&self, group: &str, inside: &[String]) -> Fault {
         let name = group.rsplit('/').next().unwrap_or_default();
-        let ids: Vec<&str> =
-            inside.iter().filter_map(|key| self.documents.get(key)).map(|document| text(document, "/id")).collect();
+        let ids: Vec<&str> = inside
+            .iter()
+            .filter_map(|key| self.documents.get(key))
+            .map(|document| text(document, "/id"))
+            .collect();
         let message = format!(
             "Deletion of resource group '{name}' failed as resources with identifiers '{}' could not be deleted. The \
              provisioning state of the resource group will be rolled back.",

@@ -185,7 +185,8 @@ impl Account {
 
     /// Lets the next deletions of a group fail, some time after they were accepted.
     pub fn fail_late(&self, group: &str, code: &str, message: &str, times: u32) {
-        let (id, fault) = (self.id(&format!("resourcegroups/{group}")), Fault::new(StatusCode::CONFLICT, code, message));
+        let (id, fault) =
+            (self.id(&format!("resourcegroups/{group}")), Fault::new(StatusCode::CONFLICT, code, message));
         self.control(|controls| {
             controls.late.insert(id.to_lowercase(), (fault, times));
         });
@@ -229,7 +230,8 @@ impl Account {
     pub fn left(&self) -> Vec<String> {
         let organized = ["roleassignments/own", "roleassignments/inherited", "policyassignments/locations"];
         let is_left = |id: &&String| !organized.iter().any(|end| id.ends_with(end));
-        self.with(|subscription| subscription.documents.keys().filter(is_left).cloned().collect()).unwrap_or_default()
+        self.with(|subscription| subscription.documents.keys().filter(is_left).cloned().collect())
+            .unwrap_or_default()
     }
 
     /// How many calls the subscription had.

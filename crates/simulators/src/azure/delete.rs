@@ -14,7 +14,11 @@ impl Subscription {
         let is_group = group_of(&key).as_deref() == Some(key.as_str());
         let kind = type_of(&key);
         if !is_group && kind.is_none() {
-            return Err(Fault::new(StatusCode::BAD_REQUEST, "InvalidResourceType", "This cannot be deleted."));
+            return Err(Fault::new(
+                StatusCode::BAD_REQUEST,
+                "InvalidResourceType",
+                "This cannot be deleted.",
+            ));
         }
         let at = asked.path.iter().rposition(|segment| segment.eq_ignore_ascii_case("providers"));
         let action = match at {
@@ -43,7 +47,9 @@ impl Subscription {
         }
         self.unused(&key)?;
         let is_slow = kind.is_some_and(|kind| {
-            kind.starts_with("microsoft.compute/") || kind.starts_with("microsoft.network/") || kind.ends_with("/deployments")
+            kind.starts_with("microsoft.compute/")
+                || kind.starts_with("microsoft.network/")
+                || kind.ends_with("/deployments")
         });
         if is_slow {
             self.mark(&key, "Deleting");
@@ -84,7 +90,9 @@ impl Subscription {
                     return Err(fault);
                 }
                 // Roles outlive the group that they were given on; policies do not.
-                for inside in self.within(key).into_iter().filter(|inside| !inside.contains("/roleassignments/")) {
+                for inside in
+                    self.within(key).into_iter().filter(|inside| !inside.contains("/roleassignments/"))
+                {
                     self.documents.remove(&inside);
                 }
                 self.documents.remove(key);

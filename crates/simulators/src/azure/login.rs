@@ -10,8 +10,11 @@ use serde_json::{Value, json as document};
 use std::collections::BTreeMap;
 
 /// The resources that tokens are given for.
-const AUDIENCES: &[&str] =
-    &["https://management.azure.com", "https://management.chinacloudapi.cn", "https://management.usgovcloudapi.net"];
+const AUDIENCES: &[&str] = &[
+    "https://management.azure.com",
+    "https://management.chinacloudapi.cn",
+    "https://management.usgovcloudapi.net",
+];
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const EXCHANGE: &str = "api://AzureADTokenExchange";
 const LIFE_SECONDS: i64 = 3599;
@@ -47,9 +50,15 @@ fn login(state: &mut State, tenant: &str, form: &BTreeMap<String, String>) -> Re
     let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
     let audience = field("scope").strip_suffix("/.default").unwrap_or_default();
     if field("grant_type") != "client_credentials" || !AUDIENCES.contains(&audience) {
-        return refused(StatusCode::BAD_REQUEST, "invalid_request", 900_144, "The request body must contain more.");
+        return refused(
+            StatusCode::BAD_REQUEST,
+            "invalid_request",
+            900_144,
+            "The request body must contain more.",
+        );
     }
-    let is_tenant = |subscription: &&super::state::Subscription| subscription.tenant.eq_ignore_ascii_case(tenant);
+    let is_tenant =
+        |subscription: &&super::state::Subscription| subscription.tenant.eq_ignore_ascii_case(tenant);
     let Some(subscription) = state.subscriptions.values().find(is_tenant) else {
         return refused(StatusCode::BAD_REQUEST, "invalid_request", 90_002, "Tenant not found.");
     };

@@ -111,16 +111,13 @@ impl Simulator for Shared {
 }
 
 fn answer(state: &mut State, request: &Request<Bytes>) -> Answer {
-    let path: Vec<String> = request
-        .uri()
-        .path()
-        .split('/')
-        .skip(1)
-        .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
-        .filter(|segment| !segment.is_empty())
-        .collect();
+    // The SDK encodes the slashes of scopes, too: the path is decoded before it is taken apart.
+    let path = percent_decode_str(request.uri().path()).decode_utf8_lossy();
+    let path: Vec<String> =
+        path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
     let query = request.uri().query().unwrap_or_default();
-    let query = form_urlencoded::parse(query.as_bytes()).map(|(name, value)| (name.into_owned(), value.into_owned()));
+    let query =
+        form_urlencoded::parse(query.as_bytes()).map(|(name, value)| (name.into_owned(), value.into_owned()));
     let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
     let is_manager = path.first().is_some_and(|first| first.eq_ignore_ascii_case("subscriptions"));
     if !is_manager {
@@ -130,13 +127,18 @@ fn answer(state: &mut State, request: &Request<Bytes>) -> Answer {
     let id = path.get(1).map(|id| id.to_lowercase()).unwrap_or_default();
     let subscription = state.subscriptions.get_mut(&id).filter(|known| known.tenant == caller.tenant);
     let subscription = subscription.ok_or_else(|| {
-        Fault::new(StatusCode::NOT_FOUND, "SubscriptionNotFound", format!("The subscription '{id}' could not be found."))
+        Fault::new(
+            StatusCode::NOT_FOUND,
+            "SubscriptionNotFound",
+            format!("The subscription '{id}' could not be found."),
+        )
     })?;
     let body = if request.body().is_empty() {
         Value::Null
     } else {
-        serde_json::from_slice(request.body())
-            .map_err(|_| Fault::new(StatusCode::BAD_REQUEST, "InvalidRequestContent", "The content is no JSON."))?
+        serde_json::from_slice(request.body()).map_err(|_| {
+            Fault::new(StatusCode::BAD_REQUEST, "InvalidRequestContent", "The content is no JSON.")
+        })?
     };
     let asked = Asked {
         method: request.method(),

@@ -37,7 +37,8 @@ impl Subscription {
         let has_status = matches!(deed, Deed::Delete(_));
         self.operations.insert(id.clone(), Operation { deed, due, result: None });
         let mut response = empty(StatusCode::ACCEPTED);
-        let url = |kind: &str| format!("{base}{}/{kind}/{id}?operation=1&api-version=2021-04-01", self.root());
+        let url =
+            |kind: &str| format!("{base}{}/{kind}/{id}?operation=1&api-version=2021-04-01", self.root());
         let mut add = |name: &'static str, value: String| {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 response.headers_mut().insert(name, value);
@@ -76,7 +77,8 @@ impl Subscription {
 
     /// How far an operation is: in its body, or by the status of the answer.
     pub(super) fn progress(&self, id: &str, has_status: bool) -> Answer {
-        let unknown = || Fault::new(StatusCode::NOT_FOUND, "OperationNotFound", "There is no such operation.");
+        let unknown =
+            || Fault::new(StatusCode::NOT_FOUND, "OperationNotFound", "There is no such operation.");
         let operation = self.operations.get(id).ok_or_else(unknown)?;
         let running = |mut response: Response<Bytes>| {
             response.headers_mut().insert("retry-after", HeaderValue::from_static("0"));

@@ -19,21 +19,32 @@ impl Subscription {
         match path {
             [] => self.itself(&asked.caller),
             ["locations"] => Ok(self.locations(&asked.caller)),
-            ["resourcegroups"] => Ok(self.list(asked, |key| type_of(key).is_none() && group_of(key).is_some())),
+            ["resourcegroups"] => {
+                Ok(self.list(asked, |key| type_of(key).is_none() && group_of(key).is_some()))
+            }
             ["resources"] => Ok(self.list(asked, |key| {
-                let is_resource = group_of(key).is_some() && type_of(key).is_some_and(|kind| !kind.starts_with(AUTHORIZATION));
+                let is_resource = group_of(key).is_some()
+                    && type_of(key).is_some_and(|kind| !kind.starts_with(AUTHORIZATION));
                 is_resource && self.documents.get(key).is_some_and(|found| found.get("location").is_some())
             })),
             ["providers", namespace] => Ok(self.provider(namespace)),
             ["providers", "microsoft.authorization", "permissions"] => Ok(self.permissions(&asked.caller)),
             ["providers", _, "locations", location, "usages"] => {
                 self.registered(path[1])?;
-                self.authorize(&asked.caller, &format!("{}/locations/usages/read", asked.path[1]), &self.root())?;
+                self.authorize(
+                    &asked.caller,
+                    &format!("{}/locations/usages/read", asked.path[1]),
+                    &self.root(),
+                )?;
                 self.usages(path[1], location)
             }
             ["providers", "microsoft.keyvault", soft @ ("deletedvaults" | "deletedmanagedhsms")] => {
                 self.registered("microsoft.keyvault")?;
-                self.authorize(&asked.caller, &format!("Microsoft.KeyVault/{}/read", asked.path[2]), &self.root())?;
+                self.authorize(
+                    &asked.caller,
+                    &format!("Microsoft.KeyVault/{}/read", asked.path[2]),
+                    &self.root(),
+                )?;
                 let kind = format!("microsoft.keyvault/locations/{soft}");
                 Ok(self.list(asked, |key| type_of(key).as_deref() == Some(kind.as_str())))
             }
@@ -44,7 +55,11 @@ impl Subscription {
 
     fn itself(&self, caller: &Caller) -> Answer {
         if self.roles(caller).is_empty() {
-            return Err(Fault::new(StatusCode::NOT_FOUND, "SubscriptionNotFound", "The subscription could not be found."));
+            return Err(Fault::new(
+                StatusCode::NOT_FOUND,
+                "SubscriptionNotFound",
+                "The subscription could not be found.",
+            ));
         }
         let found = document!({
             "id": self.root(), "subscriptionId": self.id, "tenantId": self.tenant, "displayName": "test", "state": "Enabled",
@@ -59,7 +74,8 @@ impl Subscription {
                 "metadata": { "regionType": region },
             })
         };
-        let mut found: Vec<Value> = LOCATIONS.iter().map(|name| location(name, "Region", "Physical")).collect();
+        let mut found: Vec<Value> =
+            LOCATIONS.iter().map(|name| location(name, "Region", "Physical")).collect();
         found.extend([location("europe", "Region", "Logical"), location("edge1", "EdgeZone", "Physical")]);
         json(StatusCode::OK, &document!({ "value": found }))
     }
@@ -78,7 +94,8 @@ impl Subscription {
             })
         };
         let types: Vec<Value> = types.iter().map(offered).collect();
-        let state = if self.controls.unregistered.contains(namespace) { "NotRegistered" } else { "Registered" };
+        let state =
+            if self.controls.unregistered.contains(namespace) { "NotRegistered" } else { "Registered" };
         json(
             StatusCode::OK,
             &document!({ "namespace": namespace, "registrationState": state, "resourceTypes": types }),
@@ -113,7 +130,8 @@ impl Subscription {
             return self.one(asked, path);
         }
         self.registered(after[0])?;
-        let kind = format!("{}/{}", after[0], after[1..].iter().step_by(2).copied().collect::<Vec<_>>().join("/"));
+        let kind =
+            format!("{}/{}", after[0], after[1..].iter().step_by(2).copied().collect::<Vec<_>>().join("/"));
         let above = format!("{}/{}", self.root(), path[..at].join("/"));
         let above = above.trim_end_matches('/').to_owned();
         let parent = format!("{}/{}/", self.root(), path[..path.len() - 1].join("/"));
@@ -133,7 +151,8 @@ impl Subscription {
 
     fn one(&self, asked: &Asked<'_>, path: &[&str]) -> Answer {
         let key = format!("{}/{}", self.root(), path.join("/"));
-        let kind = type_of(&key).unwrap_or_else(|| "Microsoft.Resources/subscriptions/resourceGroups".to_owned());
+        let kind =
+            type_of(&key).unwrap_or_else(|| "Microsoft.Resources/subscriptions/resourceGroups".to_owned());
         self.authorize(&asked.caller, &format!("{kind}/read"), &key)?;
         let missing = || {
             let code = if type_of(&key).is_none() { "ResourceGroupNotFound" } else { "ResourceNotFound" };
@@ -146,7 +165,8 @@ impl Subscription {
     /// A page of what the caller may read; whatever else there is, nobody mentions.
     fn list(&self, asked: &Asked<'_>, is_asked: impl Fn(&str) -> bool) -> http::Response<bytes::Bytes> {
         let visible = |key: &str| {
-            let kind = type_of(key).unwrap_or_else(|| "microsoft.resources/subscriptions/resourcegroups".to_owned());
+            let kind =
+                type_of(key).unwrap_or_else(|| "microsoft.resources/subscriptions/resourcegroups".to_owned());
             let scope = if key.starts_with("/subscriptions/") { key.to_owned() } else { self.root() };
             !self.controls.hidden.contains(key) && self.may(&asked.caller, &format!("{kind}/read"), &scope)
         };
@@ -179,10 +199,15 @@ impl Subscription {
         if type_of(&key).as_deref() != Some("microsoft.network/virtualnetworks") {
             return shown;
         }
-        for (kind, field) in [("/subnets/", "subnets"), ("/virtualnetworkpeerings/", "virtualNetworkPeerings")] {
+        for (kind, field) in
+            [("/subnets/", "subnets"), ("/virtualnetworkpeerings/", "virtualNetworkPeerings")]
+        {
             let start = format!("{key}{kind}");
             let hidden = &self.controls.hidden;
-            let parts = self.within(&key).into_iter().filter(|part| part.starts_with(&start) && !hidden.contains(part));
+            let parts = self
+                .within(&key)
+                .into_iter()
+                .filter(|part| part.starts_with(&start) && !hidden.contains(part));
             let parts: Vec<Value> = parts.filter_map(|part| self.documents.get(&part).cloned()).collect();
             shown["properties"][field] = Value::Array(parts);
         }

@@ -138,7 +138,8 @@ impl Subscription {
     pub(super) fn throttle(&self, asked: &Asked<'_>) -> Result<(), Fault> {
         let lower = asked.lower();
         let is_place = lower.iter().any(|segment| self.controls.throttled.contains(segment));
-        let is_turn = self.controls.throttle_every.is_some_and(|every| self.calls.is_multiple_of(every.max(1)));
+        let is_turn =
+            self.controls.throttle_every.is_some_and(|every| self.calls.is_multiple_of(every.max(1)));
         if is_place || is_turn {
             let message = "The request is being throttled as the limit has been reached.";
             return Err(Fault::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message));

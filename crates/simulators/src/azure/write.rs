@@ -24,7 +24,8 @@ impl Subscription {
         let id = format!("{}/{}", self.root(), written.collect::<Vec<_>>().join("/"));
         let key = format!("{}/{}", self.root(), path.join("/"));
         let kind = type_of(&key);
-        let action = kind.clone().unwrap_or_else(|| "Microsoft.Resources/subscriptions/resourceGroups".to_owned());
+        let action =
+            kind.clone().unwrap_or_else(|| "Microsoft.Resources/subscriptions/resourceGroups".to_owned());
         self.authorize(&asked.caller, &format!("{action}/write"), &key)?;
         self.unlocked(&key, "write")?;
         if let Some(group) = group_of(&key).filter(|group| *group != key) {
@@ -73,8 +74,7 @@ impl Subscription {
             "microsoft.authorization/policyexemptions" | "microsoft.network/networkmanagerconnections" => {
                 let known = self.principals.iter().find(|known| known.object == creator);
                 let application = known.map(|known| known.client.clone()).unwrap_or_default();
-                made["systemData"] =
-                    document!({ "createdBy": application, "createdByType": "Application", "createdAt": now() });
+                made["systemData"] = document!({ "createdBy": application, "createdByType": "Application", "createdAt": now() });
             }
             "microsoft.compute/virtualmachines" => properties["vmId"] = guid.into(),
             other if other.starts_with("microsoft.compute/") => properties["uniqueId"] = guid.into(),
@@ -127,7 +127,8 @@ impl Subscription {
                     "sku": { "name": "Premium_LRS" }, "properties": { "provisioningState": "Succeeded", "uniqueId": unique },
                 }));
                 if let Some(machine) = self.documents.get_mut(&key) {
-                    machine["properties"]["storageProfile"]["osDisk"]["managedDisk"] = document!({ "id": disk });
+                    machine["properties"]["storageProfile"]["osDisk"]["managedDisk"] =
+                        document!({ "id": disk });
                 }
             }
             _ => (),
@@ -154,17 +155,25 @@ impl Subscription {
         match path {
             ["providers", namespace, "register"] => {
                 self.controls.unregistered.remove(*namespace);
-                Ok(json(StatusCode::OK, &document!({ "namespace": namespace, "registrationState": "Registered" })))
+                Ok(json(
+                    StatusCode::OK,
+                    &document!({ "namespace": namespace, "registrationState": "Registered" }),
+                ))
             }
             ["providers", "microsoft.keyvault", "locations", _, _, _, "purge"] => {
                 let key = format!("{}/{}", self.root(), path[..6].join("/"));
                 let action = format!("Microsoft.KeyVault/locations/{}/purge/action", asked.path[4]);
                 self.authorize(&asked.caller, &action, &key)?;
                 let found = self.documents.get(&key).ok_or_else(|| {
-                    Fault::new(StatusCode::NOT_FOUND, "DeletedVaultNotFound", "There is no such deleted vault.")
+                    Fault::new(
+                        StatusCode::NOT_FOUND,
+                        "DeletedVaultNotFound",
+                        "There is no such deleted vault.",
+                    )
                 })?;
                 if found.pointer("/properties/purgeProtectionEnabled") == Some(&Value::Bool(true)) {
-                    let message = "Operation \"DeletedVaultPurge\" is not allowed because purge protection is enabled.";
+                    let message =
+                        "Operation \"DeletedVaultPurge\" is not allowed because purge protection is enabled.";
                     return Err(Fault::new(StatusCode::CONFLICT, "VaultPurgeNotAllowed", message));
                 }
                 Ok(self.begin(&asked.base, Deed::Purge(key)))

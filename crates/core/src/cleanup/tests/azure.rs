@@ -113,7 +113,11 @@ fn roles_and_policies_go_if_these_credentials_made_them() {
         here("RoleAssignment", "gardener", &format!("scope=account principal={OURS} creator=admin")),
         here("RoleAssignment", "given", &format!("scope=account principal=friend {ours}")),
         here("RoleAssignment", "owners", "scope=account principal=owners creator=admin"),
-        here("RoleAssignment", "orphan", "scope=below principal=x creator=y resourceGroup=resourcegroups/gone"),
+        here(
+            "RoleAssignment",
+            "orphan",
+            "scope=below principal=x creator=y resourceGroup=resourcegroups/gone",
+        ),
         here("PolicyAssignment", "deny", &format!("scope=account name=SecurityCenterBuiltIn {ours}")),
         here("PolicyAssignment", "defender", "scope=account name=SecurityCenterBuiltIn creator=azure"),
         here("RoleDefinition", "custom", "scope=account creator=admin"),
@@ -153,7 +157,8 @@ fn a_kept_item_explains_the_count_of_its_location_and_of_no_other() {
 
 #[test]
 fn a_vault_that_cannot_be_purged_keeps_the_account() {
-    let found = [here("DeletedVault", "vault", "lockedBy=purgeProtection"), here("DeletedVault", "other", "")];
+    let found =
+        [here("DeletedVault", "vault", "lockedBy=purgeProtection"), here("DeletedVault", "other", "")];
     let plan = plan(&azure(&found), &Keep::default(), None);
     assert_eq!((deleted(&plan), immovable(&plan)), (vec!["other"], vec!["vault"]));
 }

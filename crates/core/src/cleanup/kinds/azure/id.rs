@@ -76,7 +76,9 @@ mod tests {
         assert_eq!(canonical_id(canonical).as_deref(), Some(canonical));
         let lock = "/subscriptions/a/providers/Microsoft.Authorization/locks/L";
         assert_eq!(canonical_id(lock).as_deref(), Some("providers/microsoft.authorization/locks/l"));
-        for other in ["vpc-1", "arn:aws:elasticloadbalancing:eu-1:1:loadbalancer/app/a/b", "", "/subscriptions/a"] {
+        for other in
+            ["vpc-1", "arn:aws:elasticloadbalancing:eu-1:1:loadbalancer/app/a/b", "", "/subscriptions/a"]
+        {
             assert_eq!(canonical_id(other), None, "{other}");
         }
     }
