@@ -60,9 +60,7 @@ class Filler:
         rules = net.network_security_groups.begin_create_or_update(shoot, f"{shoot}-workers", self.body({})).result()
         address = self.address(shoot, f"{shoot}-nat-gateway-z1-ip")
         body = self.body({"publicIpAddresses": [{"id": address}]}, sku={"name": "Standard"})
-        nat = self.note(
-            "nat-gateway", net.nat_gateways.begin_create_or_update(shoot, f"{shoot}-nat-gateway-z1", body).result()
-        )
+        nat = self.note("nat-gateway", net.nat_gateways.begin_create_or_update(shoot, f"{shoot}-nat-gateway-z1", body).result())
         subnet = {
             "addressPrefix": "10.250.0.0/19",
             "networkSecurityGroup": {"id": self.note("security-group", rules)},
@@ -130,8 +128,14 @@ class Filler:
         self.machines("shoot--p--d", 1)
         self.balancer(group, "shoot--p--d-internal", "shoot--p--d", self.subnet)
         self.balancer(group, "kubernetes", "shoot--p--d")
-        remote = {"remoteVirtualNetwork": {"id": f"{self.root}/resourceGroups/shoot--p--c/providers/Microsoft.Network/virtualNetworks/shoot--p--c"}}
-        made = self.network.virtual_network_peerings.begin_create_or_update(group, "brought", "to-c", {"properties": remote}).result()
+        remote = {
+            "remoteVirtualNetwork": {
+                "id": f"{self.root}/resourceGroups/shoot--p--c/providers/Microsoft.Network/virtualNetworks/shoot--p--c"
+            }
+        }
+        made = self.network.virtual_network_peerings.begin_create_or_update(
+            group, "brought", "to-c", {"properties": remote}
+        ).result()
         self.note("peering", made)
 
     def tenant(self, group: str) -> None:
@@ -164,7 +168,9 @@ class Filler:
         path = "providers/Microsoft.Authorization/roleDefinitions/00000000-0000-4000-8000-000000000009"
         self.any("role-definition", path, {"properties": custom}, "2022-04-01")
         policies = self.clients(PolicyClient)
-        definition = policies.policy_definitions.create_or_update("deny-all", {"properties": {"policyRule": {"if": {}, "then": {}}}})
+        definition = policies.policy_definitions.create_or_update(
+            "deny-all", {"properties": {"policyRule": {"if": {}, "then": {}}}}
+        )
         self.note("policy-definition", definition)
         members = {"policyDefinitions": [{"policyDefinitionId": definition.id}]}
         policy_set = policies.policy_set_definitions.create_or_update("deny-set", {"properties": members})

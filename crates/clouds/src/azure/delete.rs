@@ -72,24 +72,34 @@ impl Azure {
     async fn version_of(&self, item: &Item) -> Result<String, Refusal> {
         let kind = item.attribute(TYPE).unwrap_or_default();
         let (namespace, name) = kind.split_once('/').ok_or_else(|| incomplete("the type of a resource"))?;
-        let path = format!("{}/providers/{}?api-version={RESOURCES}", self.subscription(), encode(namespace));
-        let call = Call::get(path, "Microsoft.Resources/subscriptions/providers/read");
-        let body = match self.read(&Place::GLOBAL, &call).await {
-            Err(Refusal::Gone) => Value::Null,
-            answer => answer?,
-        };
-        let types =
-            body.get("resourceTypes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let is_it = |kind: &&Value| {
-            kind.get("resourceType").and_then(Value::as_str).is_some_and(|it| it.eq_ignore_ascii_case(name))
-        };
-        let versions = types.iter().find(is_it).and_then(|kind| kind.get("apiVersions")?.as_array());
+        let offer = self.offer(namespace, name).await?.unwrap_or_default();
+        let versions = offer.get("apiVersions").and_then(Value::as_array);
         let versions = || versions.into_iter().flatten().filter_map(Value::as_str);
         let stable = versions().find(|version| !version.contains("preview"));
         stable.or_else(|| versions().next()).map(str::to_owned).ok_or_else(|| Refusal::Other {
             code: "UnknownResourceType".to_owned(),
             message: format!("no resource provider has the type {kind}"),
         })
+    }
+
+    /// What a provider says of one of its types: versions of the API, and locations. None if it does not have the type.
+    pub(super) async fn offer(&self, namespace: &str, kind: &str) -> Result<Option<Value>, Refusal> {
+        let path = format!("{}/providers/{}?api-version={RESOURCES}", self.subscription(), encode(namespace));
+        let call = Call::get(path, "Microsoft.Resources/subscriptions/providers/read");
+        let body = match self.read(&Place::GLOBAL, &call).await {
+            Err(Refusal::Gone) => return Ok(None),
+            answer => answer?,
+        };
+        let types = body.get("resourceTypes").and_then(Value::as_array);
+        let types =
+            types.filter(|types| !types.is_empty()).ok_or_else(|| incomplete("a resource provider"))?;
+        let is_it = |offered: &&Value| {
+            offered
+                .get("resourceType")
+                .and_then(Value::as_str)
+                .is_some_and(|it| it.eq_ignore_ascii_case(kind))
+        };
+        Ok(types.iter().find(is_it).cloned())
     }
 
     /// The refusal with the locks in the way: Azure names what is locked, and not by which lock. A lock that the credentials

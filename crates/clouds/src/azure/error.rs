@@ -21,8 +21,9 @@ const MOST_BLOCKERS: usize = 3;
 /// Codes of a subscription that is not registered with a provider, so that nothing of it can be there.
 const UNREGISTERED: &[&str] = &["MissingSubscriptionRegistration", "SubscriptionNotRegistered"];
 
-/// Codes of clouds of Azure that do not have a service.
-const NOT_OFFERED: &[&str] = &["InvalidResourceNamespace", "InvalidResourceType"];
+/// The code of a cloud of Azure that does not have a provider. That of a type is no such proof: a version of the API that was
+/// retired has it, too.
+const NOT_OFFERED: &str = "InvalidResourceNamespace";
 
 impl AzureError {
     /// Reads a body: `{"error": {…}}`, or the same without the envelope.
@@ -59,7 +60,7 @@ impl AzureError {
         if UNREGISTERED.contains(&code) {
             return Some("the subscription is not registered with the resource provider");
         }
-        NOT_OFFERED.contains(&code).then_some("this cloud of Azure does not offer the resource provider")
+        (code == NOT_OFFERED).then_some("this cloud of Azure does not offer the resource provider")
     }
 
     /// The refusal. `permission` is the one that the call needs; `own` is the id of the item, which is no blocker.
@@ -68,7 +69,7 @@ impl AzureError {
         match response.status {
             StatusCode::TOO_MANY_REQUESTS => Refusal::Throttled { after: retry_after(response) },
             // A parent that is not there has no children either; a service that is not there is no item.
-            StatusCode::NOT_FOUND if AzureError::absence(&code).is_none() => Refusal::Gone,
+            StatusCode::NOT_FOUND if !is_about_types(&code) => Refusal::Gone,
             StatusCode::UNAUTHORIZED => {
                 Refusal::Other { code, message: "Resource Manager does not accept the token".to_owned() }
             }
@@ -98,7 +99,7 @@ impl AzureError {
             }
             // A policy that a tenant assigned goes later in the same pass.
             "RequestDisallowedByPolicy" | "RequestDisallowedByAzure" => Refusal::Blocked { code, by },
-            _ if AzureError::absence(&code).is_some() => {
+            _ if AzureError::absence(&code).is_some() || is_about_types(&code) => {
                 Refusal::Other { code, message: clean_message(&self.message) }
             }
             _ if status == StatusCode::FORBIDDEN => {
@@ -140,6 +141,17 @@ impl AzureError {
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("{}{rest}", named.join(", "))
     }
+}
+
+/// Whether a code is about a provider, a type or a location, and about no item.
+pub(super) fn is_about_types(code: &str) -> bool {
+    let codes = [
+        "InvalidResourceNamespace",
+        "InvalidResourceType",
+        "NoRegisteredProviderFound",
+        "LocationNotAvailable",
+    ];
+    codes.iter().any(|known| code.starts_with(known))
 }
 
 /// The ids of Azure in a text, in the form in which they are compared.
@@ -211,6 +223,7 @@ mod tests {
             (409, "ReadOnlyDisabledSubscription", "x", "locked (ReadOnlyDisabledSubscription)"),
             (404, "ResourceGroupNotFound", "x", "not found"),
             (404, "InvalidResourceNamespace", "x", "refused (InvalidResourceNamespace)"),
+            (404, "InvalidResourceType", "x", "refused (InvalidResourceType)"),
             (429, "TooManyRequests", "x", "throttled"),
             (503, "ServerTimeout", "x", "transient failure: ServerTimeout"),
             (

@@ -3,7 +3,7 @@
 use super::{
     Azure,
     call::{Call, incomplete},
-    error::AzureError,
+    error::{AzureError, is_about_types},
     rows::{self, REMOTE, Row},
 };
 use crate::{Page, PageToken, Refusal};
@@ -38,10 +38,12 @@ impl Azure {
         };
         let body = match self.read(&Place::GLOBAL, &Call::get(path, permission(row))).await {
             Ok(body) => body,
-            Err(Refusal::Other { code, message }) => match AzureError::absence(&code) {
-                Some(because) => return Ok(Page::Absent { because: because.to_owned() }),
-                None => return Err(Refusal::Other { code, message }),
-            },
+            Err(Refusal::Other { code, message }) => {
+                return match self.why_absent(row, &code).await? {
+                    Some(because) => Ok(Page::Absent { because }),
+                    None => Err(Refusal::Other { code, message }),
+                };
+            }
             // The path of a list is never gone: nobody knows what it would have shown.
             Err(Refusal::Gone) => {
                 let message = format!("{} was not found", row.list);
@@ -60,6 +62,18 @@ impl Azure {
             self.sees_all().await?;
         }
         Ok(Page::Items { items, next })
+    }
+
+    /// Why the account cannot have a kind, if that is what a refusal says. A type that is not found may only not be found in
+    /// this version of the API: then its provider still names it.
+    async fn why_absent(&self, row: &Row, code: &str) -> Result<Option<String>, Refusal> {
+        if let Some(because) = AzureError::absence(code) {
+            return Ok(Some(because.to_owned()));
+        }
+        let listed = row.list.strip_prefix("/providers/").and_then(|path| path.split_once('/'));
+        let (Some((namespace, kind)), true) = (listed, is_about_types(code)) else { return Ok(None) };
+        let is_offered = self.offer(namespace, kind).await?.is_some();
+        Ok((!is_offered).then(|| format!("{namespace} has no {kind} in this cloud of Azure")))
     }
 
     /// Some services name the application of a service principal where others name the principal.

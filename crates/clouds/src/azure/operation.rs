@@ -162,12 +162,11 @@ impl Azure {
             Ok(response) => response,
             // Azure forgets results; the next listing tells.
             Err(Refusal::Gone) => return Progress::Succeeded,
-            Err(refusal @ (Refusal::Throttled { .. } | Refusal::Transient { .. }))
-                if operation.has_status =>
-            {
-                let _ = refusal;
+            // The answer to a question for a status is not the result; else it may be.
+            Err(Refusal::Transient { .. }) if operation.has_status => {
                 return Progress::Running { due: Instant::now() + PAUSE };
             }
+            Err(Refusal::Throttled { .. }) => return Progress::Running { due: Instant::now() + PAUSE },
             Err(refusal) => return Progress::Failed(refusal),
         };
         let due = Instant::now() + retry_after(&response).unwrap_or(PAUSE);

@@ -3,7 +3,7 @@
 use super::{
     Azure,
     call::{Call, encode, incomplete},
-    error::AzureError,
+    error::{AzureError, is_about_types},
     rows,
 };
 use crate::Refusal;
@@ -119,7 +119,13 @@ impl Azure {
         );
         let listed = match self.read_all(place, Call::get(path, permission)).await {
             Ok(listed) => listed,
-            Err(refusal) => return absent(refusal, place),
+            Err(Refusal::Other { code, message }) => {
+                return match self.why_uncounted(place, provider, &code).await? {
+                    Some(because) => Ok(Usages::Absent(because)),
+                    None => Err(Refusal::Other { code, message }),
+                };
+            }
+            Err(refusal) => return Err(refusal),
         };
         let mut usages = BTreeMap::new();
         for usage in &listed {
@@ -130,24 +136,34 @@ impl Azure {
         }
         Ok(Usages::Known(usages))
     }
+
+    /// Why there is nothing to count, if that is what a refusal says: the subscription is not registered, or the provider does
+    /// not count in this location, as it says itself.
+    async fn why_uncounted(
+        &self,
+        place: &Place,
+        provider: &str,
+        code: &str,
+    ) -> Result<Option<String>, Refusal> {
+        if let Some(because) = AzureError::absence(code) {
+            return Ok(Some(because.to_owned()));
+        }
+        if !is_about_types(code) {
+            return Ok(None);
+        }
+        let offer = self.offer(provider, "locations/usages").await?;
+        Ok(offer.filter(|offer| !is_in(offer, place)).map(|_| format!("{provider} is not in {place}")))
+    }
 }
 
-/// A refusal that says that there is nothing to count: the subscription is not registered, or the provider is not in the
-/// location, which then is not among those that it names.
-fn absent(refusal: Refusal, place: &Place) -> Result<Usages, Refusal> {
-    let Refusal::Other { code, message } = refusal else { return Err(refusal) };
-    if let Some(because) = AzureError::absence(&code) {
-        return Ok(Usages::Absent(because.to_owned()));
-    }
-    let is_about_places = matches!(
-        code.as_str(),
-        "NoRegisteredProviderFound" | "LocationNotAvailableForResourceType" | "LocationNotAvailable"
-    );
-    let named = message.split_once("locations are").map(|(_, rest)| rest.to_lowercase().replace(' ', ""));
-    if is_about_places && named.is_some_and(|named| !named.contains(place.as_str())) {
-        return Ok(Usages::Absent(format!("the resource provider is not in {place}")));
-    }
-    Err(Refusal::Other { code, message })
+/// Whether a provider offers a type in a location. Where it names none, nobody knows.
+fn is_in(offer: &Value, place: &Place) -> bool {
+    let locations =
+        offer.get("locations").and_then(Value::as_array).filter(|locations| !locations.is_empty());
+    let is_it = |location: &Value| {
+        location.as_str().is_none_or(|name| name.to_lowercase().replace(' ', "") == place.as_str())
+    };
+    locations.is_none_or(|locations| locations.iter().any(is_it))
 }
 
 /// A count that was refused, or is not in the answer, is never zero.
@@ -180,6 +196,7 @@ fn counted(usages: &Result<Usages, Refusal>, usage: &Usage) -> Count {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn known(pairs: &[(&str, u64)]) -> Result<Usages, Refusal> {
         Ok(Usages::Known(pairs.iter().map(|(name, number)| (name.to_lowercase(), *number)).collect()))
@@ -211,15 +228,10 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_absent_only_where_azure_says_so() {
-        let refused = |code: &str, message: &str| {
-            let refusal = Refusal::Other { code: code.to_owned(), message: message.to_owned() };
-            absent(refusal, &Place::of("westeurope")).is_ok()
-        };
-        assert!(refused("MissingSubscriptionRegistration", ""));
-        assert!(refused("NoRegisteredProviderFound", "The supported locations are 'eastus, North Europe'."));
-        assert!(!refused("NoRegisteredProviderFound", "The supported locations are 'West Europe'."));
-        assert!(!refused("NoRegisteredProviderFound", "The supported api-versions are '2020-01-01'."));
-        assert!(!refused("BadRequest", "The supported locations are 'eastus'."));
+    fn a_provider_is_absent_only_where_it_says_so() {
+        let is_in = |offer: Value| is_in(&offer, &Place::of("westeurope"));
+        assert!(is_in(json!({ "locations": ["East US", "West Europe"] })));
+        assert!(!is_in(json!({ "locations": ["East US"] })));
+        assert!(is_in(json!({ "locations": [] })) && is_in(json!({})) && is_in(json!({ "locations": [1] })));
     }
 }

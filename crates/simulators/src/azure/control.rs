@@ -199,6 +199,20 @@ impl Account {
         });
     }
 
+    /// Takes the providers out of a location.
+    pub fn close(&self, location: &str) {
+        self.control(|controls| {
+            controls.closed.insert(location.to_lowercase());
+        });
+    }
+
+    /// Finds the list of a type in no version of the API. The provider goes on to name the type if there are any.
+    pub fn retire(&self, kind: &str) {
+        self.control(|controls| {
+            controls.retired.insert(kind.to_lowercase());
+        });
+    }
+
     /// Adds a document now: somebody else made it.
     pub fn put(&self, document: Value) {
         self.with(|subscription| subscription.insert(document));

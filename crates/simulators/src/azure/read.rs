@@ -93,7 +93,11 @@ impl Subscription {
                 "resourceType": kind, "locations": LOCATIONS, "apiVersions": ["2026-01-01-preview", "2023-01-01", "2020-01-01"],
             })
         };
-        let types: Vec<Value> = types.iter().map(offered).collect();
+        let open = LOCATIONS.iter().filter(|location| !self.controls.closed.contains(**location));
+        let usages = document!({
+            "resourceType": "locations/usages", "locations": open.collect::<Vec<_>>(), "apiVersions": ["2023-01-01"],
+        });
+        let types: Vec<Value> = types.iter().map(offered).chain([usages]).collect();
         let state =
             if self.controls.unregistered.contains(namespace) { "NotRegistered" } else { "Registered" };
         json(
@@ -132,6 +136,13 @@ impl Subscription {
         self.registered(after[0])?;
         let kind =
             format!("{}/{}", after[0], after[1..].iter().step_by(2).copied().collect::<Vec<_>>().join("/"));
+        if self.controls.retired.contains(&kind) {
+            let message = format!(
+                "The resource type could not be found in the namespace '{}' for api version 'x'.",
+                after[0]
+            );
+            return Err(Fault::new(StatusCode::NOT_FOUND, "InvalidResourceType", message));
+        }
         let above = format!("{}/{}", self.root(), path[..at].join("/"));
         let above = above.trim_end_matches('/').to_owned();
         let parent = format!("{}/{}/", self.root(), path[..path.len() - 1].join("/"));

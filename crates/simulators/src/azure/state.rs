@@ -72,6 +72,10 @@ pub(super) struct Controls {
     pub(super) throttled: BTreeSet<String>,
     pub(super) throttle_every: Option<u64>,
     pub(super) unregistered: BTreeSet<String>,
+    /// Locations that providers are not in.
+    pub(super) closed: BTreeSet<String>,
+    /// Types whose list is not found in the versions of the API that are asked for.
+    pub(super) retired: BTreeSet<String>,
     /// Groups whose deletion fails, and how often still.
     pub(super) late: BTreeMap<String, (Fault, u32)>,
     /// Documents that appear at a call.
@@ -90,6 +94,8 @@ impl Default for Controls {
             throttled: BTreeSet::new(),
             throttle_every: None,
             unregistered: BTreeSet::new(),
+            closed: BTreeSet::new(),
+            retired: BTreeSet::new(),
             late: BTreeMap::new(),
             coming: Vec::new(),
             losing: None,

@@ -52,11 +52,13 @@ impl Subscription {
             "microsoft.compute" => COMPUTE,
             _ => return Err(Fault::new(StatusCode::NOT_FOUND, "InvalidResourceType", "It counts nothing.")),
         };
-        if !LOCATIONS.contains(&location) {
+        let open: Vec<&str> =
+            LOCATIONS.iter().copied().filter(|location| !self.controls.closed.contains(*location)).collect();
+        if !open.contains(&location) {
             let message = format!(
                 "No registered resource provider found for location '{location}' and API version 'x' for type \
                  'locations/usages'. The supported locations are '{}'.",
-                LOCATIONS.join(", ")
+                open.join(", ")
             );
             return Err(Fault::new(StatusCode::BAD_REQUEST, "NoRegisteredProviderFound", message));
         }
