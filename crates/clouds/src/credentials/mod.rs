@@ -1,10 +1,12 @@
 //! Credentials from the data of a Secret, in both spellings that Gardener accepts.
 
 mod aws;
+mod azure;
 mod openstack;
 mod workload;
 
 pub use aws::AwsCredentials;
+pub use azure::{AzureCloud, AzureCredentials, AzureLogin};
 pub use openstack::{OpenStackCredentials, OpenStackLogin};
 pub use workload::WorkloadToken;
 
@@ -31,6 +33,15 @@ pub enum CredentialsError {
     /// Both a password and an application credential.
     #[error("password and applicationCredentialSecret are both there; remove one of them")]
     TwoLogins,
+    /// The extension of Gardener has a service principal of its own, whose credentials nobody else has.
+    #[error(
+        "keys clientID and clientSecret are missing: the service principal that Gardener manages cannot be used here; add \
+         those of a service principal of the subscription"
+    )]
+    ManagedPrincipal,
+    /// No cloud of Azure.
+    #[error("the value of key azureCloud is none of AzurePublic, AzureChina, AzureGovernment")]
+    UnknownAzureCloud,
 }
 
 /// One key in both spellings.

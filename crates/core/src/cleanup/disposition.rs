@@ -144,9 +144,9 @@ impl<'a> Dispositions<'a> {
         }
         let judged = self.by_rules(kind, item);
         match (judged, self.existing_network(item)) {
-            (Disposition::Delete, Some(network)) => Disposition::Immovable {
+            (Disposition::Delete, Some((what, id))) => Disposition::Immovable {
                 because: format!(
-                    "it is in the existing network {network}, and no tag names a cluster that made it"
+                    "it is in the existing {what} {id}, and no tag names a cluster that made it"
                 ),
                 remedy: "add its id to the keep list, or delete it by hand".to_owned(),
             },
@@ -165,11 +165,14 @@ impl<'a> Dispositions<'a> {
         Disposition::Delete
     }
 
-    /// Gardener tags everything that it makes. An item in a network that somebody brought, without such a tag, may be
-    /// theirs: neither kept in silence nor deleted.
-    fn existing_network(&self, item: &Item) -> Option<&'a str> {
-        let network = item.attribute(attribute::NETWORK)?;
-        let brought = self.keep.ids().find(|id| *id == network)?;
+    /// Gardener tags everything that it makes. An item in a network or resource group that somebody brought, without such
+    /// a tag, may be theirs: neither kept in silence nor deleted.
+    fn existing_network(&self, item: &Item) -> Option<(&'static str, &'a str)> {
+        let holders = [("network", attribute::NETWORK), ("resource group", attribute::RESOURCE_GROUP)];
+        let brought = holders.into_iter().find_map(|(what, name)| {
+            let holder = item.attribute(name)?;
+            self.keep.ids().find(|id| *id == holder).map(|id| (what, id))
+        })?;
         item.attribute(attribute::CLUSTER).is_none().then_some(brought)
     }
 

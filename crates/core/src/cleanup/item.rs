@@ -36,6 +36,16 @@ pub mod attribute {
     pub const EXTERNAL: &str = "external";
     /// Why nobody but the cloud's operator can remove it.
     pub const LOCKED_BY: &str = "lockedBy";
+    /// The place whose counts it is part of, for an item of [`Place::GLOBAL`](super::Place::GLOBAL) that lives in one.
+    pub const LOCATION: &str = "location";
+    /// The resource group that it is in, or that it is about.
+    pub const RESOURCE_GROUP: &str = "resourceGroup";
+    /// What it applies to: `above` the account, the `account` itself, or something `below`.
+    pub const SCOPE: &str = "scope";
+    /// The principal that made it.
+    pub const CREATOR: &str = "creator";
+    /// The cloud's own type of it, for a kind of many types.
+    pub const TYPE: &str = "type";
 }
 
 /// One thing that was found.

@@ -3,6 +3,7 @@
 use super::{
     Cloud, CloudAccountId, Count, CountName, Inventory, Item, ItemKey, Place, Witness,
     disposition::Dispositions,
+    kinds::{azure_existing, azure_holders, azure_id},
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -18,15 +19,23 @@ pub struct Keep {
 
 /// Where an infrastructureConfig names things that were there before the Shoot.
 const AWS_EXISTING: &[&str] = &["/networks/vpc/id", "/elasticFileSystem/id"];
-const AZURE_EXISTING: &[&str] = &[];
+const AZURE_EXISTING: &[&str] = &["/networks/vnet/ddosProtectionPlanID"];
 const GCP_EXISTING: &[&str] = &[];
 const ALICLOUD_EXISTING: &[&str] = &[];
 const OPENSTACK_EXISTING: &[&str] = &["/networks/id", "/networks/subnetId", "/networks/router/id"];
 
 impl Keep {
-    /// Adds an id.
+    /// Adds an id. One of Azure keeps what it is in, too: a resource group takes everything in it along.
     pub fn add(&mut self, id: impl Into<String>, because: impl Into<String>) {
-        self.ids.entry(id.into()).or_insert_with(|| because.into());
+        let (id, because) = (id.into(), because.into());
+        let Some(id) = azure_id(&id) else {
+            self.ids.entry(id).or_insert(because);
+            return;
+        };
+        for holder in azure_holders(&id) {
+            self.ids.entry(holder).or_insert_with(|| format!("it holds {id}: {because}"));
+        }
+        self.ids.insert(id, because);
     }
 
     /// Adds the existing networks, routers, addresses and file systems that the infrastructureConfig of a Shoot names.
@@ -41,8 +50,14 @@ impl Keep {
         let named = pointers.iter().filter_map(|pointer| infrastructure_config.pointer(pointer));
         let zones = infrastructure_config.pointer("/networks/zones").and_then(Value::as_array);
         let addresses = zones.into_iter().flatten().filter_map(|zone| zone.get("elasticIPAllocationID"));
+        let because = format!("the infrastructureConfig of {shoot} names it as existing");
         for id in named.chain(addresses).filter_map(Value::as_str).filter(|id| !id.is_empty()) {
-            self.add(id, format!("the infrastructureConfig of {shoot} names it as existing"));
+            self.add(id, because.as_str());
+        }
+        if cloud == Cloud::Azure {
+            for id in azure_existing(infrastructure_config) {
+                self.add(id, because.as_str());
+            }
         }
     }
 
@@ -197,7 +212,8 @@ pub(super) fn own_items<'a>(
 ) -> impl Iterator<Item = &'a Item> {
     inventory.items().filter(move |item| {
         let owner = item.attribute(super::attribute::OWNER);
-        item.place == *place
+        let location = item.attribute(super::attribute::LOCATION).unwrap_or(item.place.as_str());
+        location == place.as_str()
             && kinds.contains(&item.kind.as_str())
             && owner.is_none_or(|owner| owner == inventory.account.as_str())
     })

@@ -7,6 +7,9 @@ mod azure;
 mod gcp;
 mod openstack;
 
+pub use azure::canonical_id as azure_id;
+pub(super) use azure::{existing as azure_existing, holders as azure_holders};
+
 use super::{Cloud, CountName, Item, KindName, ShootHistory};
 use serde::Serialize;
 use std::fmt;

@@ -1,5 +1,0 @@
-//! Azure.
-
-use super::Table;
-
-pub(super) static TABLE: Table = Table { kinds: &[], counts: &[] };
