@@ -1,5 +1,6 @@
 //! Decisions about returned accounts.
 
+mod gcp;
 mod plans;
 mod properties;
 mod stages;
