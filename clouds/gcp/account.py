@@ -6,7 +6,6 @@ import json
 import os
 
 import google.auth.transport.requests
-from google.auth.credentials import AnonymousCredentials
 from google.oauth2 import credentials, service_account
 from googleapiclient import discovery
 
@@ -36,11 +35,13 @@ def login() -> credentials.Credentials:
 
 def build(service: str, version: str):
     """A client made of the discovery document that the pinned google-api-python-client carries."""
+    # The address of a service has the path of its methods in it.
+    path = {"compute": "/compute/v1/"}.get(service, "/")
     return discovery.build(
         service,
         version,
-        credentials=login() if "GCP_KEY" in os.environ else AnonymousCredentials(),
-        client_options={"api_endpoint": endpoint()},
+        credentials=login(),
+        client_options={"api_endpoint": endpoint() + path},
         static_discovery=True,
         cache_discovery=False,
     )

@@ -32,7 +32,7 @@ def client(name: str, credentials):
 
 def given(name: str, item) -> bool:
     """Whether Google made it with the project."""
-    in_default = getattr(item, "network", "").endswith("/networks/default")
+    in_default = str(getattr(item, "network", "")).endswith("/networks/default")
     match name:
         case "Networks":
             return item.name == "default" and not item.peerings
@@ -49,8 +49,7 @@ def main() -> None:
     credentials, of = login(), project()
     left: dict[str, list[str]] = {}
     for name in AGGREGATED:
-        request = {"project": of, "return_partial_success": False}
-        for scope, found in client(name, credentials).aggregated_list(request=request):
+        for scope, found in client(name, credentials).aggregated_list(request={"project": of}):
             fields = [field for field in type(found).meta.fields if field != "warning"]
             for item in getattr(found, fields[0]):
                 if not given(name, item):

@@ -22,7 +22,9 @@ type Case = (&'static str, fn(&Project) -> BoxFuture<'_, ()>);
 const CASES: &[Case] = &[
     ("a_filled_project_is_cleaned_and_proven_empty", |project| Box::pin(cleaning::filled(project))),
     ("a_new_project_is_empty_as_it_is", |project| Box::pin(cleaning::untouched(project))),
-    ("a_project_without_the_iam_api_has_no_service_accounts", |project| Box::pin(cleaning::without_iam(project))),
+    ("a_project_without_the_iam_api_has_no_service_accounts", |project| {
+        Box::pin(cleaning::without_iam(project))
+    }),
     ("a_workload_identity_logs_in", |project| Box::pin(cleaning::workload(project))),
     ("an_existing_network_stays_and_what_gardener_made_in_it_goes", |project| {
         Box::pin(cleaning::existing_network(project))

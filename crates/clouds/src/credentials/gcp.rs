@@ -205,7 +205,10 @@ mod tests {
         }
         assert_eq!(GcpCredentials::read(&data(&[])).unwrap_err(), CredentialsError::Missing(KEY));
         let not_json = GcpCredentials::read(&data(&[(KEY, "hush")])).unwrap_err().to_string();
-        assert_eq!(not_json, "serviceaccount.json cannot be used: it is not the JSON of a service account key");
+        assert_eq!(
+            not_json,
+            "serviceaccount.json cannot be used: it is not the JSON of a service account key"
+        );
         let other = json!({ "project_id": "../x", "client_email": "e", "private_key": "hush" });
         assert!(read(&other).unwrap_err().to_string().starts_with("project_id cannot be used"));
         let mut elsewhere = key();

@@ -35,12 +35,13 @@ impl Gcp {
         let paths = rows::paths(kind.name).ok_or_else(|| unsupported(&item.kind))?;
         let path = path(paths, item)?;
         let prepared = self.prepare(kind.name, item, &path).await;
-        if let Err(refusal @ (Refusal::Throttled { .. } | Refusal::Transient { .. } | Refusal::Gone)) = prepared {
+        if let Err(refusal @ (Refusal::Throttled { .. } | Refusal::Transient { .. } | Refusal::Gone)) =
+            prepared
+        {
             return Err(refusal);
         }
         let permission = kind.delete.first().copied().unwrap_or_default();
-        let call =
-            Call { method: Method::DELETE, url: self.compute(&path), body: Value::Null, permission };
+        let call = Call { method: Method::DELETE, url: self.compute(&path), body: Value::Null, permission };
         let deleted = match self.call(&item.place, &call).await {
             // Machines are many, and each takes a minute.
             Ok(answer) if kind.name == "Instance" => {
@@ -62,7 +63,8 @@ impl Gcp {
             self.act(&item.place, &path, Value::Null, &rows::UNPROTECT).await?;
         }
         let names = item.attribute(ASSOCIATIONS).into_iter().flat_map(|names| names.split(','));
-        let deed = if kind == rows::DISSOCIATE.kind { &rows::DISSOCIATE } else { &rows::DISSOCIATE_IN_REGION };
+        let deed =
+            if kind == rows::DISSOCIATE.kind { &rows::DISSOCIATE } else { &rows::DISSOCIATE_IN_REGION };
         for name in names {
             let path = format!("{path}/removeAssociation?name={}", encode(name));
             match self.act(&item.place, &path, Value::Null, deed).await {

@@ -135,8 +135,8 @@ fn text(value: &Value, pointer: &str) -> Option<String> {
 fn permission_in(message: &str) -> Option<String> {
     let (_, rest) = message.split_once("Required '")?;
     let (permission, rest) = rest.split_once('\'')?;
-    let is_permission = permission.len() < 100
-        && permission.chars().all(|char| char.is_ascii_alphanumeric() || char == '.');
+    let is_permission =
+        permission.len() < 100 && permission.chars().all(|char| char.is_ascii_alphanumeric() || char == '.');
     (is_permission && rest.starts_with(" permission")).then(|| permission.to_owned())
 }
 
@@ -207,12 +207,7 @@ mod tests {
             (404, "notFound", "was not found", "not found"),
             (400, "resourceNotReady", "is not ready", "blocked (resourceNotReady): is not ready"),
             (412, "conditionNotMet", "Supplied fingerprint does not match", "transient"),
-            (
-                412,
-                "conditionNotMet",
-                "Constraint constraints/compute.x violated",
-                "locked (conditionNotMet)",
-            ),
+            (412, "conditionNotMet", "Constraint constraints/compute.x violated", "locked (conditionNotMet)"),
             (503, "backendError", "", "transient failure: backendError"),
             (401, "authError", "Invalid Credentials", "refused (Unauthorized)"),
             (400, "invalid", "Invalid value", "refused (invalid): Invalid value"),
@@ -229,7 +224,8 @@ mod tests {
             "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "IAM_PERMISSION_DENIED",
             "metadata": { "permission": "iam.serviceAccounts.list" },
         });
-        let denied = refused(403, &json!({ "status": "PERMISSION_DENIED", "message": "no", "details": [info] }));
+        let denied =
+            refused(403, &json!({ "status": "PERMISSION_DENIED", "message": "no", "details": [info] }));
         assert_eq!(denied.missing(), Some("iam.serviceAccounts.list"));
         let disabled = json!({ "reason": "SERVICE_DISABLED", "metadata": { "consumer": "projects/1" } });
         let disabled = refused(403, &json!({ "status": "PERMISSION_DENIED", "details": [disabled] }));
@@ -257,7 +253,8 @@ mod tests {
 
     #[test]
     fn a_message_that_repeats_the_token_is_dropped() {
-        let body = json!({ "error": { "message": "bad token ya29.hush", "errors": [{ "reason": "invalid" }] } });
+        let body =
+            json!({ "error": { "message": "bad token ya29.hush", "errors": [{ "reason": "invalid" }] } });
         let (status, headers) = (StatusCode::BAD_REQUEST, HeaderMap::new());
         let response = Response { status, headers, body: body.to_string().into() };
         let refusal = GcpError::read(&response).without_secret("ya29.hush").refusal("x");

@@ -67,8 +67,10 @@ impl Gcp {
         page: Option<&PageToken>,
     ) -> Result<Page, Refusal> {
         let part = rows::part(kind.as_str());
-        let paths = rows::paths(part.map_or(kind.as_str(), |part| part.of)).ok_or_else(|| unsupported(kind))?;
-        let reader = Reader { kind: part.map_or(paths.kind, |part| part.kind), paths, part, auto: BTreeSet::new() };
+        let paths =
+            rows::paths(part.map_or(kind.as_str(), |part| part.of)).ok_or_else(|| unsupported(kind))?;
+        let reader =
+            Reader { kind: part.map_or(paths.kind, |part| part.kind), paths, part, auto: BTreeSet::new() };
         let listed = match paths.listed {
             Listed::Aggregated => {
                 let items = self.share(place, reader).await;
@@ -152,9 +154,8 @@ impl Gcp {
     /// The names of networks that have a subnetwork in each region, which nobody can delete by itself.
     async fn auto_networks(&self) -> Result<BTreeSet<String>, Refusal> {
         let networks = self.all_pages(&Place::GLOBAL, "global/networks", "compute.networks.list").await?;
-        let is_auto = |network: &&Value| {
-            network.get("autoCreateSubnetworks").and_then(Value::as_bool) == Some(true)
-        };
+        let is_auto =
+            |network: &&Value| network.get("autoCreateSubnetworks").and_then(Value::as_bool) == Some(true);
         let name = |network: &Value| network.get("name").and_then(Value::as_str).map(str::to_owned);
         Ok(networks.iter().filter(is_auto).filter_map(name).collect())
     }

@@ -81,11 +81,7 @@ impl Gcp {
     }
 
     /// Waits for the result; none if it did not come in time.
-    pub(super) async fn awaited(
-        &self,
-        operation: &Operation,
-        most: Duration,
-    ) -> Option<Result<(), Refusal>> {
+    pub(super) async fn awaited(&self, operation: &Operation, most: Duration) -> Option<Result<(), Refusal>> {
         let until = Instant::now() + most;
         let mut pause = self.patience.first;
         loop {

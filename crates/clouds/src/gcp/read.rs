@@ -58,7 +58,12 @@ const RULE_FIELDS: &[&str] = &[
 
 impl Reader {
     /// The items that one entry of a list stands for: itself, its parts, or none.
-    pub(super) fn read(&self, zone: Option<&str>, place: &Place, value: &Value) -> Result<Vec<Item>, Refusal> {
+    pub(super) fn read(
+        &self,
+        zone: Option<&str>,
+        place: &Place,
+        value: &Value,
+    ) -> Result<Vec<Item>, Refusal> {
         let name = text(value, "name").ok_or_else(|| incomplete(self.paths.list))?;
         let collection = self.paths.collection();
         let path = match zone {
@@ -86,18 +91,20 @@ impl Reader {
         let mut item = Item::new(KindName::of(self.kind), place.clone(), ItemId::new(path));
         item.name = Some(name.to_owned());
         item.incarnation = text(value, "id").map(str::to_owned);
-        let network = text(value, "network").or_else(|| value.pointer("/networkInterfaces/0/network")?.as_str());
+        let network =
+            text(value, "network").or_else(|| value.pointer("/networkInterfaces/0/network")?.as_str());
         let item = item
             .with(STATE, text(value, "status").unwrap_or_default())
             .with(NETWORK, network.map(network_id).unwrap_or_default())
             .with(CLUSTER, cluster(name, value).unwrap_or_default());
         let flag = |is: bool| if is { "true" } else { "" };
         match self.kind {
-            "Network" => item.with(DEFAULT, flag(name == "default" && is_true(value, "autoCreateSubnetworks"))),
+            "Network" => {
+                item.with(DEFAULT, flag(name == "default" && is_true(value, "autoCreateSubnetworks")))
+            }
             "Subnetwork" => {
-                let is_auto = network.is_some_and(|network| {
-                    last(network) == name && self.auto.contains(name)
-                });
+                let is_auto =
+                    network.is_some_and(|network| last(network) == name && self.auto.contains(name));
                 item.with(DEFAULT, flag(is_auto))
             }
             "Firewall" => {
@@ -159,7 +166,8 @@ fn cluster(name: &str, value: &Value) -> Option<String> {
     if let Some(tag) = tags.filter_map(Value::as_str).find(|tag| tag.starts_with(SHOOT)) {
         return Some(tag.to_owned());
     }
-    let is_described = text(value, "description").is_some_and(|text| text.contains("kubernetes.io/service-name"));
+    let is_described =
+        text(value, "description").is_some_and(|text| text.contains("kubernetes.io/service-name"));
     is_described.then(|| "kubernetes".to_owned())
 }
 
@@ -266,7 +274,8 @@ mod tests {
         assert_eq!(read_all("Disk", Some("europe-west1-b"), &disk)[0].id.as_str(), "europe-west1-b/disks/d");
         let disk = read("Disk", &disk);
         assert_eq!((disk.id.as_str(), disk.incarnation.as_deref()), ("disks/d", Some("1")));
-        let network = json!({ "name": "n", "peerings": [{ "name": "x", "network": "projects/q/global/networks/m" }] });
+        let network =
+            json!({ "name": "n", "peerings": [{ "name": "x", "network": "projects/q/global/networks/m" }] });
         let peering = read(PEERING, &network);
         assert_eq!(peering.id.as_str(), "networks/n/peerings/x");
         assert_eq!(peering.attribute(NETWORK), Some("networks/n"));
@@ -308,7 +317,8 @@ mod tests {
             json!({ "name": "a", "routeType": "SUBNET" }),
         ];
         assert!(derived.iter().all(|route| read_all("Route", None, route).is_empty()));
-        let gateway = "https://www.googleapis.com/compute/v1/projects/p/global/gateways/default-internet-gateway";
+        let gateway =
+            "https://www.googleapis.com/compute/v1/projects/p/global/gateways/default-internet-gateway";
         let out = json!({ "name": "a", "destRange": "0.0.0.0/0", "nextHopGateway": gateway, "routeType": "STATIC" });
         assert_eq!(read("Route", &out).attribute(DEFAULT), Some("true"));
         let some = json!({ "name": "a", "destRange": "10.0.0.0/8", "nextHopGateway": gateway });
@@ -318,7 +328,10 @@ mod tests {
     #[test]
     fn only_subnetworks_that_a_network_made_are_its_own() {
         let subnetwork = |name: &str, network: &str| {
-            read("Subnetwork", &json!({ "name": name, "network": format!("projects/p/global/networks/{network}") }))
+            read(
+                "Subnetwork",
+                &json!({ "name": name, "network": format!("projects/p/global/networks/{network}") }),
+            )
         };
         assert_eq!(subnetwork("default", "default").attribute(DEFAULT), Some("true"));
         assert_eq!(subnetwork("added", "default").attribute(DEFAULT), None);

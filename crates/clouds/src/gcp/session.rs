@@ -41,10 +41,7 @@ const EXCHANGES: &[&str] = &["https://sts.googleapis.com/v1/token"];
 const IMPERSONATION: &str = "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/";
 
 /// The first address that is neither Google's nor the test cloud's, by the name of its key.
-pub(super) fn foreign_address(
-    credentials: &GcpCredentials,
-    endpoint: Option<&str>,
-) -> Option<&'static str> {
+pub(super) fn foreign_address(credentials: &GcpCredentials, endpoint: Option<&str>) -> Option<&'static str> {
     let is_test = |url: &str| {
         endpoint.is_some_and(|endpoint| {
             url.strip_prefix(endpoint.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
@@ -61,7 +58,8 @@ pub(super) fn foreign_address(
             }
             let url = workload.impersonation_url.as_deref()?;
             // An email address, and no path that leads elsewhere.
-            let is_address = workload.service_account().is_some_and(|email| !email.contains(['/', '?', '#', '%']));
+            let is_address =
+                workload.service_account().is_some_and(|email| !email.contains(['/', '?', '#', '%']));
             let is_known = is_address && (url.starts_with(IMPERSONATION) || is_test(url));
             (!is_known).then_some("service_account_impersonation_url")
         }
@@ -86,9 +84,8 @@ impl Gcp {
     pub(super) async fn session(&self) -> Result<Arc<Session>, Refusal> {
         let mut session = self.session.lock().await;
         let now = (self.now)();
-        let is_good = |session: &Arc<Session>| {
-            session.expires_at.checked_sub(MARGIN).is_ok_and(|until| now < until)
-        };
+        let is_good =
+            |session: &Arc<Session>| session.expires_at.checked_sub(MARGIN).is_ok_and(|until| now < until);
         if let Some(session) = session.as_ref().filter(|session| is_good(session)) {
             return Ok(Arc::clone(session));
         }

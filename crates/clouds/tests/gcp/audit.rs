@@ -27,7 +27,8 @@ pub(crate) async fn kinds() {
     }
     let left_out = include_str!("../../../../clouds/gcp/left-out.txt");
     let lines = left_out.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let reasons: BTreeMap<&str, &str> = lines.map(|line| line.split_once(": ").expect("kind: reason")).collect();
+    let reasons: BTreeMap<&str, &str> =
+        lines.map(|line| line.split_once(": ").expect("kind: reason")).collect();
     assert!(reasons.values().all(|reason| reason.len() > 10), "every kind is left out for a reason");
     let named: BTreeSet<&str> = reasons.keys().copied().collect();
     let missing: Vec<_> = expected.difference(&named).collect();

@@ -1,10 +1,7 @@
 //! Cleanings that succeed.
 
 use crate::project::{Project, clean, judged, listed, planned};
-use allotment_clouds::{
-    Answer, Cloud,
-    credentials::WorkloadToken,
-};
+use allotment_clouds::{Answer, Cloud, credentials::WorkloadToken};
 use allotment_core::cleanup::{Cell, Cloud as CloudName, Keep, KindName, Place, Verdict, plan};
 use futures::FutureExt;
 use secrecy::SecretString;
@@ -98,7 +95,8 @@ pub(crate) async fn workload(project: &Project) {
 pub(crate) async fn existing_network(project: &Project) {
     project.script("fill", &["--small", "--shoot", "their-network"]);
     // As Gardener does in a network that somebody brought, with their router.
-    let network = |path: &str| format!("https://www.googleapis.com/compute/v1/projects/{}/{path}", project.cloud.id());
+    let network =
+        |path: &str| format!("https://www.googleapis.com/compute/v1/projects/{}/{path}", project.cloud.id());
     let rule = json!({ "network": network("global/networks/their-network"), "priority": 1000, "direction": "INGRESS" });
     project.cloud.appear_after(0, "global", "firewalls", "shoot--p--c-allow-internal-access", rule);
     let mut keep = Keep::default();
@@ -122,7 +120,10 @@ pub(crate) async fn existing_network(project: &Project) {
     let (inventory, refused) = clean(&client, &keep).await;
     assert!(refused.is_empty(), "{refused:?}");
     assert!(!project.cloud.has("firewalls", "shoot--p--c-allow-internal-access"));
-    assert!(project.cloud.has("networks", "their-network") && project.cloud.has("addresses", "their-network-manual"));
+    assert!(
+        project.cloud.has("networks", "their-network")
+            && project.cloud.has("addresses", "their-network-manual")
+    );
     let proof = empty(&judged(&client, &inventory, &keep).await);
     assert!(proof.contains("networks/their-network"), "the proof names what stays: {proof}");
 }

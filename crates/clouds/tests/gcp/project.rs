@@ -8,9 +8,7 @@ use allotment_clouds::{
     http::{Http, RateLimiter, Rates},
     take_inventory, take_witness,
 };
-use allotment_core::cleanup::{
-    Inventory, Keep, Plan, Question, RefusedItem, Verdict, plan, verdict,
-};
+use allotment_core::cleanup::{Inventory, Keep, Plan, Question, RefusedItem, Verdict, plan, verdict};
 use allotment_simulators::{
     gcp::{GcpCloud, GcpProject, Setup},
     server::Server,

@@ -58,8 +58,10 @@ impl Keep {
         let found = GCP_EXISTING.iter().filter_map(|(pointer, path)| {
             Some(format!("{path}{}", infrastructure_config.pointer(pointer).and_then(name)?))
         });
-        let addresses = infrastructure_config.pointer("/networks/cloudNAT/natIPNames").and_then(Value::as_array);
-        let addresses = addresses.into_iter().flatten().filter_map(|address| address.get("name").and_then(name));
+        let addresses =
+            infrastructure_config.pointer("/networks/cloudNAT/natIPNames").and_then(Value::as_array);
+        let addresses =
+            addresses.into_iter().flatten().filter_map(|address| address.get("name").and_then(name));
         for id in found.chain(addresses.map(|name| format!("addresses/{name}"))) {
             self.add(id, format!("the infrastructureConfig of {shoot} names it as existing"));
         }

@@ -23,7 +23,9 @@ pub(crate) enum Bearer {
 }
 
 pub(crate) fn audience(project: &str) -> String {
-    format!("//iam.googleapis.com/projects/{project}/locations/global/workloadIdentityPools/garden/providers/gardener")
+    format!(
+        "//iam.googleapis.com/projects/{project}/locations/global/workloadIdentityPools/garden/providers/gardener"
+    )
 }
 
 /// `grant_type=…jwt-bearer&assertion=…`.
@@ -74,7 +76,12 @@ pub(crate) fn impersonate(state: &mut State, headers: &HeaderMap, account: &str)
     };
     if state.projects.get(&id).is_none_or(|project| project.client_email != email) {
         let permission = json!({ "permission": "iam.serviceAccounts.getAccessToken" });
-        return super::reply::refused_with_info(403, "PERMISSION_DENIED", "IAM_PERMISSION_DENIED", permission);
+        return super::reply::refused_with_info(
+            403,
+            "PERMISSION_DENIED",
+            "IAM_PERMISSION_DENIED",
+            permission,
+        );
     }
     let made = token(state, Bearer::Account(id));
     let expires = Timestamp::now() + jiff::SignedDuration::from_secs(3600);

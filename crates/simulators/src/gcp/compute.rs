@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 const LATE: &[&str] = &["networks", "subnetworks"];
 
 /// Collections that have another name in permissions, by scope.
-const GLOBAL_NAMES: &[&str] = &["addresses", "forwardingRules", "networkEndpointGroups", "vmExtensionPolicies"];
+const GLOBAL_NAMES: &[&str] =
+    &["addresses", "forwardingRules", "networkEndpointGroups", "vmExtensionPolicies"];
 const REGION_NAMES: &[&str] = &[
     "backendServices",
     "backendBuckets",
@@ -123,9 +124,9 @@ fn expanded(project: &Project, value: &Value) -> Value {
             json!(if is_path { project.url(path) } else { text.clone() })
         }
         Value::Array(values) => values.iter().map(|value| expanded(project, value)).collect(),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(name, value)| (name.clone(), expanded(project, value))).collect())
-        }
+        Value::Object(fields) => Value::Object(
+            fields.iter().map(|(name, value)| (name.clone(), expanded(project, value))).collect(),
+        ),
         other => other.clone(),
     }
 }
@@ -213,8 +214,14 @@ fn act(project: &mut Project, call: &Call<'_>, key: &Key, action: &str) -> Answe
 }
 
 fn set_metadata(project: &mut Project, call: &Call<'_>) -> Answer {
-    if call.body.get("fingerprint") != Some(&json!(quotas::fingerprint(project))) && !project.metadata.is_empty() {
-        return refused(412, "conditionNotMet", "Supplied fingerprint does not match current metadata fingerprint.");
+    if call.body.get("fingerprint") != Some(&json!(quotas::fingerprint(project)))
+        && !project.metadata.is_empty()
+    {
+        return refused(
+            412,
+            "conditionNotMet",
+            "Supplied fingerprint does not match current metadata fingerprint.",
+        );
     }
     project.metadata = call.body.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
     Answer::ok(project.done(&Key::new("global", "projects", "metadata")))

@@ -156,7 +156,8 @@ pub(crate) fn before(project: &mut Project, service: &str, call: &Call<'_>) -> O
         project.put(key, body, None);
     }
     let path = call.path.join("/");
-    let throttled = project.controls.throttled.iter_mut().find(|(part, left)| **left > 0 && path.contains(*part));
+    let throttled =
+        project.controls.throttled.iter_mut().find(|(part, left)| **left > 0 && path.contains(*part));
     if let Some((_, left)) = throttled {
         *left -= 1;
         return Some(refused(403, "rateLimitExceeded", "Rate Limit Exceeded"));

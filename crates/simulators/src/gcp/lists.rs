@@ -13,16 +13,18 @@ const RESOURCES: &[&str] = &["healthCheckServices", "notificationEndpoints"];
 /// The items of a page, and the token of the next one.
 type Page<'a> = (Vec<(&'a Key, &'a Resource)>, Option<String>);
 
-fn page<'a>(project: &'a Project, call: &Call<'_>, is_wanted: impl Fn(&Key) -> bool) -> Result<Page<'a>, Answer> {
+fn page<'a>(
+    project: &'a Project,
+    call: &Call<'_>,
+    is_wanted: impl Fn(&Key) -> bool,
+) -> Result<Page<'a>, Answer> {
     let asked = call.query("maxResults").map_or(Ok(500), str::parse::<usize>);
     let size = match asked {
         Ok(size) if (1..=500).contains(&size) => size.min(project.controls.page),
         _ => return Err(refused(400, "invalidParameter", "Invalid value for field 'maxResults'")),
     };
     let after = call.query("pageToken").map(str::to_owned);
-    let is_hidden = |key: &Key| {
-        project.controls.hidden.contains(&(key.collection.clone(), key.name.clone()))
-    };
+    let is_hidden = |key: &Key| project.controls.hidden.contains(&(key.collection.clone(), key.name.clone()));
     let mut found = project
         .resources
         .iter()

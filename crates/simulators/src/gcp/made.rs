@@ -132,9 +132,10 @@ impl Project {
         }
         if key.collection == "instanceGroupManagers" {
             let prefix = format!("{}-", key.name);
-            let machines = self.resources.keys().filter(|other| {
-                other.collection == "instances" && other.name.starts_with(&prefix)
-            });
+            let machines = self
+                .resources
+                .keys()
+                .filter(|other| other.collection == "instances" && other.name.starts_with(&prefix));
             for machine in machines.cloned().collect::<Vec<_>>() {
                 self.remove(&machine);
             }

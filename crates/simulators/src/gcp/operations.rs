@@ -68,7 +68,9 @@ impl Project {
             operation.result.is_none() && operation.calls_left == 0 && operation.until <= now
         };
         let due = self.operations.iter().filter(|(_, operation)| is_due(operation));
-        for (name, target) in due.map(|(name, operation)| (name.clone(), operation.target.clone())).collect::<Vec<_>>() {
+        for (name, target) in
+            due.map(|(name, operation)| (name.clone(), operation.target.clone())).collect::<Vec<_>>()
+        {
             let result = self.end_deletion(&target);
             if let Some(operation) = self.operations.get_mut(&name) {
                 operation.result = Some(result);
@@ -77,12 +79,18 @@ impl Project {
     }
 
     fn end_deletion(&mut self, target: &Key) -> Result<(), Failure> {
-        if let Some((code, message)) = self.controls.late.get(&(target.collection.clone(), target.name.clone())) {
+        if let Some((code, message)) =
+            self.controls.late.get(&(target.collection.clone(), target.name.clone()))
+        {
             return Err(Failure { status: 400, code: code.clone(), message: message.clone() });
         }
         if let Some(user) = self.user_of(target) {
             let message = in_use(&self.id, target, &user.path());
-            return Err(Failure { status: 400, code: "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE".to_owned(), message });
+            return Err(Failure {
+                status: 400,
+                code: "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE".to_owned(),
+                message,
+            });
         }
         self.remove(target);
         Ok(())

@@ -84,7 +84,9 @@ pub(crate) fn project(project: &Project) -> Value {
     quotas.push(usage("ROUTES", routes.map(|_| 1)));
     let addresses = |scope: Option<&'static str>| {
         project.resources.iter().filter(move |(key, resource)| {
-            key.collection == "addresses" && scope.is_none_or(|scope| key.scope == scope) && is_external(resource)
+            key.collection == "addresses"
+                && scope.is_none_or(|scope| key.scope == scope)
+                && is_external(resource)
         })
     };
     quotas.push(usage("STATIC_ADDRESSES", addresses(None).map(|_| 1)));

@@ -67,7 +67,8 @@ impl Project {
                 _ => return false,
             };
             let is_catalog = ["machineTypes", "diskTypes", "gateways", "acceleratorTypes", "licenses"];
-            !is_catalog.contains(&collection) && !self.resources.contains_key(&Key::new(&scope, collection, name))
+            !is_catalog.contains(&collection)
+                && !self.resources.contains_key(&Key::new(&scope, collection, name))
         })
     }
 }

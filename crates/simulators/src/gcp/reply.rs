@@ -19,7 +19,8 @@ impl Answer {
 
     pub(crate) fn into_reply(self) -> Reply {
         let mut response = Response::new(Bytes::from(self.body.to_string()));
-        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() =
+            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         response.headers_mut().insert(CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
         response.into()
     }

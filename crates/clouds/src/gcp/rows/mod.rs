@@ -104,9 +104,7 @@ pub(in crate::gcp) fn part(kind: &str) -> Option<&'static Part> {
 
 /// Whether an aggregated list shows items that another kind lists, in no region.
 pub(in crate::gcp) fn has_global_twin(paths: &Paths) -> bool {
-    let is_twin = |other: &&Paths| {
-        other.listed == Listed::Global && other.collection() == paths.collection()
-    };
+    let is_twin = |other: &&Paths| other.listed == Listed::Global && other.collection() == paths.collection();
     PATHS.iter().any(|other| is_twin(&other))
 }
 

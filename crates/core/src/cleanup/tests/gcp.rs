@@ -54,7 +54,11 @@ fn the_default_network_stays_with_its_parts_and_nothing_that_was_added_to_it() {
         global("Route", "routes/around", "network=networks/default"),
         global("NetworkPeering", "networks/default/peerings/p", "network=networks/default"),
         global("ProjectMetadata", "commonInstanceMetadata/ssh-keys", "name=ssh-keys"),
-        global("ProjectMetadata", "commonInstanceMetadata/enable-oslogin", "name=enable-oslogin pristine=true"),
+        global(
+            "ProjectMetadata",
+            "commonInstanceMetadata/enable-oslogin",
+            "name=enable-oslogin pristine=true",
+        ),
         item("Subnetwork", "subnetworks/added", "network=networks/default"),
     ]);
     let plan = plan_of(&found);
@@ -141,7 +145,10 @@ fn a_network_that_somebody_brought_stays_and_what_gardener_made_in_it_goes() {
     } });
     keep.add_existing(Cloud::Gcp, "shoot--p--c", &config);
     let kept: BTreeSet<&str> = keep.ids().collect();
-    assert_eq!(kept, BTreeSet::from(["networks/theirs", "routers/r", "addresses/manual", "subnetworks/workers"]));
+    assert_eq!(
+        kept,
+        BTreeSet::from(["networks/theirs", "routers/r", "addresses/manual", "subnetworks/workers"])
+    );
     let found = [
         global("Network", "networks/theirs", ""),
         global("NetworkPeering", "networks/theirs/peerings/p", "network=networks/theirs"),

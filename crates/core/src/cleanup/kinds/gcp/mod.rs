@@ -46,8 +46,7 @@ pub(super) static TABLE: Table = Table { kinds: KINDS, counts: counts::COUNTS };
 
 const PROXIES: &[&str] =
     &["TargetHttpProxy", "TargetHttpsProxy", "TargetSslProxy", "TargetTcpProxy", "TargetGrpcProxy"];
-const REGION_PROXIES: &[&str] =
-    &["RegionTargetHttpProxy", "RegionTargetHttpsProxy", "RegionTargetTcpProxy"];
+const REGION_PROXIES: &[&str] = &["RegionTargetHttpProxy", "RegionTargetHttpsProxy", "RegionTargetTcpProxy"];
 const FORWARDING_RULES: &[&str] = &["ForwardingRule", "GlobalForwardingRule"];
 const BACKEND_SERVICES: &[&str] = &["BackendService", "RegionBackendService"];
 
@@ -122,7 +121,10 @@ const KINDS: &[Kind] = &[
         ..kind!("RegionSslCertificate", Regional, 3, "sslCertificates", "regionSslCertificates")
     },
     Kind { after: PROXIES, ..kind!("SslPolicy", Global, 3, "sslPolicies") },
-    Kind { after: REGION_PROXIES, ..kind!("RegionSslPolicy", Regional, 3, "sslPolicies", "regionSslPolicies") },
+    Kind {
+        after: REGION_PROXIES,
+        ..kind!("RegionSslPolicy", Regional, 3, "sslPolicies", "regionSslPolicies")
+    },
     Kind {
         after: &["RegionHealthCheckService"],
         ..kind!("RegionNotificationEndpoint", Regional, 3, "regionNotificationEndpoints")
@@ -151,10 +153,7 @@ const KINDS: &[Kind] = &[
         prepare: &[Prepare::DisableProtection],
         ..kind!("Instance", Regional, 6, "instances")
     },
-    Kind {
-        after: &["InstanceGroupManager"],
-        ..kind!("InstanceTemplate", Global, 6, "instanceTemplates")
-    },
+    Kind { after: &["InstanceGroupManager"], ..kind!("InstanceTemplate", Global, 6, "instanceTemplates") },
     Kind {
         after: &["InstanceGroupManager"],
         ..kind!("RegionInstanceTemplate", Regional, 6, "instanceTemplates")
@@ -171,10 +170,7 @@ const KINDS: &[Kind] = &[
         ],
         ..kind!("InstanceGroup", Regional, 7, "instanceGroups")
     },
-    Kind {
-        after: BACKEND_SERVICES,
-        ..kind!("NetworkEndpointGroup", Regional, 7, "networkEndpointGroups")
-    },
+    Kind { after: BACKEND_SERVICES, ..kind!("NetworkEndpointGroup", Regional, 7, "networkEndpointGroups") },
     Kind {
         after: BACKEND_SERVICES,
         ..kind!("GlobalNetworkEndpointGroup", Global, 7, "globalNetworkEndpointGroups")
@@ -225,22 +221,18 @@ const KINDS: &[Kind] = &[
         ..kind!("Router", Regional, 8, "routers")
     },
     Kind {
-        rules: &[
-            (
-                When::All(&[When::Is(PRISTINE, &["true"]), When::InStaying(NETWORK, NETWORK_KIND)]),
-                Treatment::Keep("every new default network has it"),
-            ),
-        ],
+        rules: &[(
+            When::All(&[When::Is(PRISTINE, &["true"]), When::InStaying(NETWORK, NETWORK_KIND)]),
+            Treatment::Keep("every new default network has it"),
+        )],
         ..kind!("Firewall", Global, 8, "firewalls")
     },
     Kind {
         after: &["VpnTunnel", "Instance", "ForwardingRule"],
-        rules: &[
-            (
-                When::All(&[When::Is(DEFAULT, &["true"]), When::InStaying(NETWORK, NETWORK_KIND)]),
-                Treatment::Keep("default route of a network that stays"),
-            ),
-        ],
+        rules: &[(
+            When::All(&[When::Is(DEFAULT, &["true"]), When::InStaying(NETWORK, NETWORK_KIND)]),
+            Treatment::Keep("default route of a network that stays"),
+        )],
         ..kind!("Route", Global, 8, "routes")
     },
     Kind {
@@ -253,7 +245,11 @@ const KINDS: &[Kind] = &[
     },
     Kind { after: &["GlobalForwardingRule"], ..kind!("GlobalAddress", Global, 9, "globalAddresses") },
     Kind {
-        delete: &["compute.firewallPolicies.delete", "compute.firewallPolicies.update", "compute.networks.setFirewallPolicy"],
+        delete: &[
+            "compute.firewallPolicies.delete",
+            "compute.firewallPolicies.update",
+            "compute.networks.setFirewallPolicy",
+        ],
         prepare: &[Prepare::Disassociate],
         ..kind!("NetworkFirewallPolicy", Global, 9, "firewallPolicies")
     },
