@@ -113,7 +113,10 @@ impl Reader {
                 Item { incarnation, ..item.with(PRISTINE, flag(is_pristine(name, value))) }
             }
             "Route" => item.with(DEFAULT, flag(is_default_route(value))),
-            "Address" => item.with(MANAGED, flag(text(value, "purpose") == Some("NAT_AUTO"))),
+            "Address" => {
+                let is_managed = text(value, "purpose") == Some("NAT_AUTO");
+                item.with(MANAGED, flag(is_managed)).with(ROUTER, router_of(value).unwrap_or_default())
+            }
             // Only a manager makes a group of a region, and nobody else can delete it.
             "InstanceGroup" => item.with(MANAGED, flag(value.get("region").is_some())),
             "Instance" => item.with(PROTECTED, flag(is_true(value, "deletionProtection"))),
@@ -154,6 +157,12 @@ fn last(url: &str) -> &str {
 /// only items that need none of the rules about networks can be in it.
 fn network_id(url: &str) -> String {
     format!("networks/{}", last(url))
+}
+
+/// The router that uses an address.
+fn router_of(address: &Value) -> Option<String> {
+    let users = address.get("users")?.as_array()?.iter().filter_map(Value::as_str);
+    users.filter(|user| user.contains("/routers/")).map(|user| format!("routers/{}", last(user))).next()
 }
 
 /// Gardener names what it makes after the Shoot, or tags it; the controllers in a Shoot describe what they make.
@@ -323,6 +332,21 @@ mod tests {
         assert_eq!(read("Route", &out).attribute(DEFAULT), Some("true"));
         let some = json!({ "name": "a", "destRange": "10.0.0.0/8", "nextHopGateway": gateway });
         assert_eq!(read("Route", &some).attribute(DEFAULT), None);
+    }
+
+    #[test]
+    fn an_address_that_cloud_nat_took_names_its_router() {
+        let router = "https://www.googleapis.com/compute/v1/projects/p/regions/europe-west1/routers/r";
+        let address = json!({ "name": "nat-auto-ip-1", "purpose": "NAT_AUTO", "users": [router] });
+        let address = read("Address", &address);
+        assert_eq!(
+            (address.attribute(MANAGED), address.attribute(ROUTER)),
+            (Some("true"), Some("routers/r"))
+        );
+        assert_eq!(
+            read("Address", &json!({ "name": "a", "purpose": "GCE_ENDPOINT" })).attribute(MANAGED),
+            None
+        );
     }
 
     #[test]

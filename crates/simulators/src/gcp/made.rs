@@ -116,7 +116,10 @@ impl Project {
         let nats = body.get("nats").and_then(Value::as_array).cloned().unwrap_or_default();
         for nat in nats.iter().filter(|nat| nat["natIpAllocateOption"] == json!("AUTO_ONLY")) {
             let name = format!("nat-auto-ip-{}-{}", self.next(), nat["name"].as_str().unwrap_or_default());
-            let address = json!({ "purpose": "NAT_AUTO", "status": "IN_USE", "addressType": "EXTERNAL" });
+            let users = [self.url(&key.path())];
+            let address = json!({
+                "purpose": "NAT_AUTO", "status": "IN_USE", "addressType": "EXTERNAL", "users": users,
+            });
             self.put(Key::new(&key.scope, "addresses", &name), address, Some(key.clone()));
         }
     }

@@ -14,6 +14,7 @@ const LOOSE: &[&str] = &[
     "instance",
     "nextHopInstance",
     "instanceGroup",
+    "users",
     "zone",
     "region",
 ];

@@ -158,12 +158,14 @@ fn a_network_that_somebody_brought_stays_and_what_gardener_made_in_it_goes() {
         item("Router", "routers/r", "network=networks/theirs"),
         item("RouterNat", "routers/r/nats/theirs", "router=routers/r"),
         item("RouterNat", "routers/r/nats/shoot", "router=routers/r cluster=shoot--p--c-cloud-nat"),
+        item("Address", "addresses/nat-auto", "managed=true router=routers/r"),
         item("Subnetwork", "subnetworks/workers", "network=networks/theirs"),
         item("Disk", "eu-1-b/disks/theirs", "name=theirs"),
     ];
     let plan = plan(&gcp(&found), &keep, None);
     assert_eq!(deleted(&plan), ["eu-1-b/disks/theirs", "routers/r/nats/shoot", "firewalls/shoot"]);
     assert_eq!(immovable(&plan), ["firewalls/theirs"]);
+    assert!(plan.leaving.is_empty(), "its router holds the address for ever: {:?}", plan.leaving);
 }
 
 #[test]

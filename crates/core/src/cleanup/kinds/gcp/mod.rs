@@ -239,6 +239,10 @@ const KINDS: &[Kind] = &[
         after: &["Router", "ForwardingRule", "Instance", "VpnGateway", "TargetVpnGateway"],
         rules: &[
             DELETING,
+            (
+                When::All(&[When::Is(MANAGED, &["true"]), When::InStaying(ROUTER, ROUTER_KIND)]),
+                Treatment::Keep("Cloud NAT of a router that stays holds it"),
+            ),
             (When::Is(MANAGED, &["true"]), Treatment::Leaving("Cloud NAT holds it and releases it")),
         ],
         ..kind!("Address", Regional, 9, "addresses")
@@ -304,7 +308,12 @@ const KINDS: &[Kind] = &[
             "VpnGateway",
             "Instance",
         ],
-        rules: &[DELETING, (When::Is(DEFAULT, &["true"]), Treatment::Keep("default network"))],
+        rules: &[
+            DELETING,
+            // No list shows one. The second guard, for whoever changes that.
+            (When::Foreign(OWNER), Treatment::Keep("it belongs to another project")),
+            (When::Is(DEFAULT, &["true"]), Treatment::Keep("default network")),
+        ],
         ..kind!("Network", Global, 11, "networks")
     },
     Kind {
