@@ -124,7 +124,11 @@ class Filler:
         group = self.add("instanceGroups", "k8s-ig--0123456789abcdef", network=self.net)
         check = self.add("regionHealthChecks", "k8s-internal", type="TCP")
         backend = self.add(
-            "regionBackendServices", "k8s-internal", healthChecks=[check], backends=[{"group": group}], loadBalancingScheme="INTERNAL"
+            "regionBackendServices",
+            "k8s-internal",
+            healthChecks=[check],
+            backends=[{"group": group}],
+            loadBalancingScheme="INTERNAL",
         )
         inner = {"loadBalancingScheme": "INTERNAL", "network": self.net, "subnetwork": self.internal}
         rule = self.add("forwardingRules", "k8s-internal", backendService=backend, **inner)
@@ -135,9 +139,7 @@ class Filler:
         neg = self.add("networkEndpointGroups", "k8s1-neg", network=self.net, subnetwork=self.nodes)
         backends = [{"group": managed}, {"group": neg}]
         policy = self.add("securityPolicies", "waf")
-        backend = self.add(
-            "backendServices", "k8s-be-30080", healthChecks=[check], backends=backends, securityPolicy=policy
-        )
+        backend = self.add("backendServices", "k8s-be-30080", healthChecks=[check], backends=backends, securityPolicy=policy)
         urls = self.add("urlMaps", "k8s-um-web", defaultService=backend)
         certificate = self.add("sslCertificates", "k8s-ssl-web", type="SELF_MANAGED")
         tls = self.add("sslPolicies", "modern", profile="MODERN")
@@ -218,8 +220,7 @@ class Filler:
         self.add("globalNetworkEndpointGroups", "internet")
         self.add("networkAttachments", "attachment", subnetworks=[self.nodes], connectionPreference="ACCEPT_AUTOMATIC")
         self.add("regionInstanceTemplates", "template", properties={})
-        mirrored = self.add("packetMirrorings", "mirror", network={"url": self.net})
-        assert mirrored
+        self.add("packetMirrorings", "mirror", network={"url": self.net})
         self.add("regionNetworkFirewallPolicies", "regional")
         self.add("regionSnapshots", "regional", sourceDisk=disk)
         self.add("globalVmExtensionPolicies", "agents", extensionPolicies={})

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 
-from account import build, endpoint, login, project
 from google.cloud import compute_v1
+
+from account import build, endpoint, login, project
 
 # Clients whose list is aggregated, and those whose list is global.
 AGGREGATED = [

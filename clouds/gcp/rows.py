@@ -1,7 +1,7 @@
 """Writes the rows of the client (list path, deletion paths) from the discovery document of Compute Engine.
 
-    clouds/run gcp rows            writes crates/clouds/src/gcp/rows/generated.rs
-    clouds/run gcp rows --print    prints {"revision": "…", "rust": "…"}, for the test that compares both
+clouds/run gcp rows            writes crates/clouds/src/gcp/rows/generated.rs
+clouds/run gcp rows --print    prints {"revision": "…", "rust": "…"}, for the test that compares both
 """
 
 from __future__ import annotations
@@ -55,10 +55,7 @@ def row(schemas: dict, resources: dict, kind: str, names: list[str], how: str) -
     found = [deletion(flat) for name in names if (flat := path(resources, name, "delete"))]
     deletions = {scope: flat for scope, flat in found if scope in wanted}
     paths = ", ".join(f'"{deletions[scope]}"' for scope in ("zones", "regions", "global") if scope in deletions)
-    return (
-        f'    Paths {{ kind: "{kind}", listed: Listed::{how}, list: "{listing}", '
-        f'items: "{items}", delete: &[{paths}] }},'
-    )
+    return f'    Paths {{ kind: "{kind}", listed: Listed::{how}, list: "{listing}", items: "{items}", delete: &[{paths}] }},'
 
 
 def rust() -> tuple[str, str]:

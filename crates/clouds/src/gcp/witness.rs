@@ -47,7 +47,6 @@ fn read(body: &Value) -> Result<BTreeMap<String, u64>, Refusal> {
 /// Numbers come as floating point. A part of one is one: something is there.
 fn whole(number: f64) -> Option<u64> {
     const MOST: f64 = 1e15;
-    #[expect(clippy::as_conversions, reason = "the range was checked")]
     (number.is_finite() && (0.0..MOST).contains(&number)).then(|| number.ceil() as u64)
 }
 

@@ -25,12 +25,12 @@ fn page<'a>(
     };
     let after = call.query("pageToken").map(str::to_owned);
     let is_hidden = |key: &Key| project.controls.hidden.contains(&(key.collection.clone(), key.name.clone()));
-    let mut found = project
+    let found = project
         .resources
         .iter()
         .filter(|(key, _)| is_wanted(key) && !is_hidden(key))
         .filter(|(key, _)| after.as_ref().is_none_or(|after| key.path() > *after));
-    let mut items: Vec<_> = found.by_ref().collect();
+    let mut items: Vec<_> = found.collect();
     items.sort_by_key(|(key, _)| key.path());
     let more = items.len() > size;
     items.truncate(size);

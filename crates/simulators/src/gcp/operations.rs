@@ -32,10 +32,10 @@ impl Project {
 
     /// A deletion that begins now.
     pub(crate) fn begin_deletion(&mut self, target: &Key) -> Value {
-        if target.collection == "instances" {
-            if let Some(resource) = self.resources.get_mut(target) {
-                resource.body["status"] = json!("STOPPING");
-            }
+        if target.collection == "instances"
+            && let Some(resource) = self.resources.get_mut(target)
+        {
+            resource.body["status"] = json!("STOPPING");
         }
         self.add_operation(target, None)
     }
