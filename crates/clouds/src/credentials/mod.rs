@@ -2,11 +2,13 @@
 
 mod aws;
 mod azure;
+mod gcp;
 mod openstack;
 mod workload;
 
 pub use aws::AwsCredentials;
 pub use azure::{AzureCloud, AzureCredentials, AzureLogin};
+pub use gcp::{GcpCredentials, GcpKey, GcpLogin, GcpWorkload};
 pub use openstack::{OpenStackCredentials, OpenStackLogin};
 pub use workload::WorkloadToken;
 
@@ -30,6 +32,9 @@ pub enum CredentialsError {
     /// Neither a user nor an application credential.
     #[error("username and password, or applicationCredentialID and applicationCredentialSecret, are needed")]
     NoLogin,
+    /// A value that no client can use.
+    #[error("{0} cannot be used: {1}")]
+    Unusable(&'static str, &'static str),
     /// Both a password and an application credential.
     #[error("password and applicationCredentialSecret are both there; remove one of them")]
     TwoLogins,

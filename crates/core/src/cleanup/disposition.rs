@@ -267,10 +267,14 @@ impl<'a> Dispositions<'a> {
         }
     }
 
-    /// Another item in the same place. One that is not there may have been deleted between two calls, or be hidden: the
+    /// Another item in the same place, or of a kind that is in no region. One that is not there may have been deleted between two calls, or be hidden: the
     /// next listing tells.
     fn find(&self, item: &Item, kind: &'static str, id: &str) -> Result<(ItemKey, &Disposition), Unresolved> {
-        let key = ItemKey { place: item.place.clone(), kind: KindName::of(kind), id: super::ItemId::new(id) };
+        let is_global = table(self.inventory.cloud)
+            .kind(kind)
+            .is_some_and(|kind| !matches!(kind.scope, super::Scope::Regional));
+        let place = if is_global { super::Place::GLOBAL } else { item.place.clone() };
+        let key = ItemKey { place, kind: KindName::of(kind), id: super::ItemId::new(id) };
         match self.of.get(&key) {
             Some(disposition) => Ok((key, disposition)),
             None => Err(Unresolved(format!("{key} was not listed, so nobody knows whether it stays"))),

@@ -34,6 +34,8 @@ pub mod attribute {
     pub const SHARED: &str = "shared";
     /// `true` for a network that leads out of the cloud.
     pub const EXTERNAL: &str = "external";
+    /// The router that a NAT is part of.
+    pub const ROUTER: &str = "router";
     /// Why nobody but the cloud's operator can remove it.
     pub const LOCKED_BY: &str = "lockedBy";
     /// The place whose counts it is part of, for an item of [`Place::GLOBAL`](super::Place::GLOBAL) that lives in one.

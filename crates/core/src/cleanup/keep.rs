@@ -20,7 +20,14 @@ pub struct Keep {
 /// Where an infrastructureConfig names things that were there before the Shoot.
 const AWS_EXISTING: &[&str] = &["/networks/vpc/id", "/elasticFileSystem/id"];
 const AZURE_EXISTING: &[&str] = &["/networks/vnet/ddosProtectionPlanID"];
-const GCP_EXISTING: &[&str] = &[];
+/// Names only, where ids are paths; a subnetwork is in one region, and the configuration does not name it.
+const GCP_EXISTING: &[(&str, &str)] = &[
+    ("/networks/vpc/name", "networks/"),
+    ("/networks/vpc/cloudRouter/name", "routers/"),
+    ("/networks/subnetWorkers/name", "subnetworks/"),
+    ("/networks/subnetInternal/name", "subnetworks/"),
+    ("/networks/subnetServices/name", "subnetworks/"),
+];
 const ALICLOUD_EXISTING: &[&str] = &[];
 const OPENSTACK_EXISTING: &[&str] = &["/networks/id", "/networks/subnetId", "/networks/router/id"];
 
@@ -43,7 +50,7 @@ impl Keep {
         let pointers = match cloud {
             Cloud::Aws => AWS_EXISTING,
             Cloud::Azure => AZURE_EXISTING,
-            Cloud::Gcp => GCP_EXISTING,
+            Cloud::Gcp => return self.add_existing_of_gcp(shoot, infrastructure_config),
             Cloud::OpenStack => OPENSTACK_EXISTING,
             Cloud::Alicloud => ALICLOUD_EXISTING,
         };
@@ -58,6 +65,20 @@ impl Keep {
             for id in azure_existing(infrastructure_config) {
                 self.add(id, because.as_str());
             }
+        }
+    }
+
+    fn add_existing_of_gcp(&mut self, shoot: &str, infrastructure_config: &Value) {
+        let name = |value: &Value| value.as_str().filter(|name| !name.is_empty()).map(str::to_owned);
+        let found = GCP_EXISTING.iter().filter_map(|(pointer, path)| {
+            Some(format!("{path}{}", infrastructure_config.pointer(pointer).and_then(name)?))
+        });
+        let addresses =
+            infrastructure_config.pointer("/networks/cloudNAT/natIPNames").and_then(Value::as_array);
+        let addresses =
+            addresses.into_iter().flatten().filter_map(|address| address.get("name").and_then(name));
+        for id in found.chain(addresses.map(|name| format!("addresses/{name}"))) {
+            self.add(id, format!("the infrastructureConfig of {shoot} names it as existing"));
         }
     }
 
@@ -204,7 +225,8 @@ fn hidden(inventory: &Inventory, witness: &Witness, dispositions: &Dispositions)
     counts
 }
 
-/// The items of these kinds in a place that belong to the account: a quota counts no others.
+/// The items of these kinds in a place that belong to the account: a quota counts no others. One of the whole account
+/// counts those of all regions.
 pub(super) fn own_items<'a>(
     inventory: &'a Inventory,
     place: &'a Place,
@@ -213,7 +235,7 @@ pub(super) fn own_items<'a>(
     inventory.items().filter(move |item| {
         let owner = item.attribute(super::attribute::OWNER);
         let location = item.attribute(super::attribute::LOCATION).unwrap_or(item.place.as_str());
-        location == place.as_str()
+        (place.is_global() || location == place.as_str())
             && kinds.contains(&item.kind.as_str())
             && owner.is_none_or(|owner| owner == inventory.account.as_str())
     })

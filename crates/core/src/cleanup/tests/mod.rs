@@ -1,6 +1,7 @@
 //! Decisions about returned accounts.
 
 mod azure;
+mod gcp;
 mod plans;
 mod properties;
 mod stages;
