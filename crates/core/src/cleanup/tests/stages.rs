@@ -84,7 +84,7 @@ fn the_account_id_decides_before_anything_is_listed() {
     let later = Refusal::Transient { why: "timeout".to_owned() };
     assert!(matches!(step(Some(account()), Some(Err(later))).action, Action::Wait { .. }));
     assert_eq!(step(Some(account()), Some(Ok(account()))).action, Action::List);
-    let other = AccountFacts { cloud: "gcp".parse(), ..facts() };
+    let other = AccountFacts { cloud: "gdch".parse(), ..facts() };
     assert_eq!(stuck_code(&decide(&Observed { facts: other, ..observed() }, at(10))), "NotSupported");
 }
 
