@@ -1,9 +1,11 @@
 //! Credentials from the data of a Secret, in both spellings that Gardener accepts.
 
+mod alicloud;
 mod aws;
 mod openstack;
 mod workload;
 
+pub use alicloud::AlicloudCredentials;
 pub use aws::AwsCredentials;
 pub use openstack::{OpenStackCredentials, OpenStackLogin};
 pub use workload::WorkloadToken;

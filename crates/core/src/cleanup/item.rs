@@ -34,6 +34,12 @@ pub mod attribute {
     pub const SHARED: &str = "shared";
     /// `true` for a network that leads out of the cloud.
     pub const EXTERNAL: &str = "external";
+    /// Which variety of its kind it is, in the cloud's words: a system disk, a primary interface, a system route table.
+    pub const VARIETY: &str = "variety";
+    /// How it is paid for, in the cloud's words.
+    pub const CHARGE: &str = "charge";
+    /// The item that holds it, and without which it would be free or gone: the instance of a disk, the gateway of an entry.
+    pub const HOLDER: &str = "holder";
     /// Why nobody but the cloud's operator can remove it.
     pub const LOCKED_BY: &str = "lockedBy";
 }

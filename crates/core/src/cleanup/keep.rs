@@ -20,8 +20,12 @@ pub struct Keep {
 const AWS_EXISTING: &[&str] = &["/networks/vpc/id", "/elasticFileSystem/id"];
 const AZURE_EXISTING: &[&str] = &[];
 const GCP_EXISTING: &[&str] = &[];
-const ALICLOUD_EXISTING: &[&str] = &[];
+const ALICLOUD_EXISTING: &[&str] = &["/networks/vpc/id", "/networks/nodesSecurityGroupID"];
 const OPENSTACK_EXISTING: &[&str] = &["/networks/id", "/networks/subnetId", "/networks/router/id"];
+
+/// The same for each zone: AWS has the first, Alibaba Cloud the others.
+const ZONE_EXISTING: &[&str] =
+    &["/elasticIPAllocationID", "/natGateway/eipAllocationID", "/workersVSwitchID"];
 
 impl Keep {
     /// Adds an id.
@@ -40,8 +44,11 @@ impl Keep {
         };
         let named = pointers.iter().filter_map(|pointer| infrastructure_config.pointer(pointer));
         let zones = infrastructure_config.pointer("/networks/zones").and_then(Value::as_array);
-        let addresses = zones.into_iter().flatten().filter_map(|zone| zone.get("elasticIPAllocationID"));
-        for id in named.chain(addresses).filter_map(Value::as_str).filter(|id| !id.is_empty()) {
+        let parts = zones
+            .into_iter()
+            .flatten()
+            .flat_map(|zone| ZONE_EXISTING.iter().filter_map(move |pointer| zone.pointer(pointer)));
+        for id in named.chain(parts).filter_map(Value::as_str).filter(|id| !id.is_empty()) {
             self.add(id, format!("the infrastructureConfig of {shoot} names it as existing"));
         }
     }

@@ -1,5 +1,6 @@
 //! Decisions about returned accounts.
 
+mod alicloud;
 mod plans;
 mod properties;
 mod stages;
