@@ -1,11 +1,13 @@
 //! Credentials from the data of a Secret, in both spellings that Gardener accepts.
 
+mod alicloud;
 mod aws;
 mod azure;
 mod gcp;
 mod openstack;
 mod workload;
 
+pub use alicloud::AlicloudCredentials;
 pub use aws::AwsCredentials;
 pub use azure::{AzureCloud, AzureCredentials, AzureLogin};
 pub use gcp::{GcpCredentials, GcpKey, GcpLogin, GcpWorkload};

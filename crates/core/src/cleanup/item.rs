@@ -36,6 +36,12 @@ pub mod attribute {
     pub const EXTERNAL: &str = "external";
     /// The router that a NAT is part of.
     pub const ROUTER: &str = "router";
+    /// Which variety of its kind it is, in the cloud's words: a system disk, a primary interface, a system route table.
+    pub const VARIETY: &str = "variety";
+    /// How it is paid for, in the cloud's words.
+    pub const CHARGE: &str = "charge";
+    /// The item that holds it, and without which it would be free or gone: the instance of a disk, the gateway of an entry.
+    pub const HOLDER: &str = "holder";
     /// Why nobody but the cloud's operator can remove it.
     pub const LOCKED_BY: &str = "lockedBy";
     /// The place whose counts it is part of, for an item of [`Place::GLOBAL`](super::Place::GLOBAL) that lives in one.

@@ -28,8 +28,12 @@ const GCP_EXISTING: &[(&str, &str)] = &[
     ("/networks/subnetInternal/name", "subnetworks/"),
     ("/networks/subnetServices/name", "subnetworks/"),
 ];
-const ALICLOUD_EXISTING: &[&str] = &[];
+const ALICLOUD_EXISTING: &[&str] = &["/networks/vpc/id", "/networks/nodesSecurityGroupID"];
 const OPENSTACK_EXISTING: &[&str] = &["/networks/id", "/networks/subnetId", "/networks/router/id"];
+
+/// The same for each zone: AWS has the first, Alibaba Cloud the others.
+const ZONE_EXISTING: &[&str] =
+    &["/elasticIPAllocationID", "/natGateway/eipAllocationID", "/workersVSwitchID"];
 
 impl Keep {
     /// Adds an id. One of Azure keeps what it is in, too: a resource group takes everything in it along.
@@ -56,9 +60,12 @@ impl Keep {
         };
         let named = pointers.iter().filter_map(|pointer| infrastructure_config.pointer(pointer));
         let zones = infrastructure_config.pointer("/networks/zones").and_then(Value::as_array);
-        let addresses = zones.into_iter().flatten().filter_map(|zone| zone.get("elasticIPAllocationID"));
+        let parts = zones
+            .into_iter()
+            .flatten()
+            .flat_map(|zone| ZONE_EXISTING.iter().filter_map(move |pointer| zone.pointer(pointer)));
         let because = format!("the infrastructureConfig of {shoot} names it as existing");
-        for id in named.chain(addresses).filter_map(Value::as_str).filter(|id| !id.is_empty()) {
+        for id in named.chain(parts).filter_map(Value::as_str).filter(|id| !id.is_empty()) {
             self.add(id, because.as_str());
         }
         if cloud == Cloud::Azure {

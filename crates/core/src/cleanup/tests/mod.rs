@@ -1,5 +1,6 @@
 //! Decisions about returned accounts.
 
+mod alicloud;
 mod azure;
 mod gcp;
 mod plans;

@@ -1,5 +1,0 @@
-//! Alibaba Cloud.
-
-use super::Table;
-
-pub(super) static TABLE: Table = Table { kinds: &[], counts: &[] };
