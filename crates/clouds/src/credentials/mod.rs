@@ -1,10 +1,10 @@
-//! Credentials from the data of a Secret, in both spellings that Gardener accepts.
+//! Credentials from the data of a Secret, in both spellings that Gardener accepts, or from a workload identity.
 
 mod aws;
 mod openstack;
 mod workload;
 
-pub use aws::AwsCredentials;
+pub use aws::{AwsCredentials, AwsKeys, AwsRole};
 pub use openstack::{OpenStackCredentials, OpenStackLogin};
 pub use workload::WorkloadToken;
 
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The data of a Secret.
 pub type SecretData = BTreeMap<String, Vec<u8>>;
 
-/// Why a Secret holds no credentials. Names keys, never values.
+/// Why a Secret or a workload identity holds no credentials. Names keys, never values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsError {
     /// A key is missing.
@@ -31,6 +31,12 @@ pub enum CredentialsError {
     /// Both a password and an application credential.
     #[error("password and applicationCredentialSecret are both there; remove one of them")]
     TwoLogins,
+    /// A workload identity for something else.
+    #[error("providerConfig is not a WorkloadIdentityConfig of {0}")]
+    OtherConfig(&'static str),
+    /// A workload identity of AWS without a role.
+    #[error("roleARN is not the ARN of a role, such as arn:aws:iam::123456789012:role/NAME")]
+    NotARole,
 }
 
 /// One key in both spellings.
