@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from checking import Server, Table  # noqa: E402
-from checks import controls, paging, refusals, rights, states  # noqa: E402
+from checks import controls, identity, paging, refusals, rights, states  # noqa: E402
 from checks.account import REGION, Account, start  # noqa: E402
 from sweep import sweep  # noqa: E402
 
@@ -63,6 +63,7 @@ def main() -> int:
             compare(table, *rows, known)
         paging.prove(Account.new(strict, policy="admin"), table)
         rights.prove(strict, table)
+        identity.prove(strict, table)
         controls.prove(strict, table)
         cleaning(strict, table)
     finally:

@@ -96,6 +96,12 @@ def of_region(region: str) -> dict[str, list[str]]:
     return found
 
 
+def of_an_identity(item: dict) -> bool:
+    """A role for tokens of an issuer is how Gardener gets in: it belongs to the account, not to a tenant."""
+    statements = item.get("AssumeRolePolicyDocument", {}).get("Statement", [])
+    return any("Federated" in statement.get("Principal", {}) for statement in statements)
+
+
 def main() -> None:
     args = parser(__doc__.splitlines()[0]).parse_args()
     regions = args.region or enabled_regions()
@@ -105,7 +111,7 @@ def main() -> None:
         ("role", "list_roles", "Roles", "RoleName"),
         ("instance-profile", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
     ):
-        if items := every("iam", regions[0], operation, key, {}):
+        if items := [item for item in every("iam", regions[0], operation, key, {}) if not of_an_identity(item)]:
             iam[kind] = sorted(item[name] for item in items)
     left["global"] = iam
     left = {place: kinds for place, kinds in left.items() if kinds}

@@ -39,6 +39,7 @@ func TestGarden(t *testing.T) {
 	t.Run("refuses what gardener refuses", func(t *testing.T) { refusesWrongShoots(t, garden) })
 	t.Run("has a pool of accounts", func(t *testing.T) { hasPool(t, r, garden) })
 	t.Run("issues kubeconfigs for shoots", func(t *testing.T) { issuesKubeconfigs(t, r, garden) })
+	t.Run("issues tokens of workload identities", func(t *testing.T) { issuesTokens(t, r, garden) })
 	t.Run("collects garbage of shoots", func(t *testing.T) { collectsGarbage(t, r, garden) })
 	t.Run("comes with kubectl", func(t *testing.T) { comesWithKubectl(t, r) })
 	t.Run("listens on loopback only", func(t *testing.T) { listensOnLoopback(t, r) })

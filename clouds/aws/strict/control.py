@@ -9,7 +9,7 @@ from pathlib import Path
 
 from moto.iam.models import iam_backends
 
-from . import appear, left
+from . import appear, identity, left
 from .access import DEFAULT_REGIONS, all_regions
 from .state import ACCOUNTS, Account, Rule, Slow, Throttle, pending, run_due
 
@@ -143,6 +143,12 @@ def of_account(method: str, account: Account, what: str, wish: dict):
             return new_key(account, wish.get("user", "gardener"))
         case "DELETE", "keys":
             return {"revoked": revoke(account, "gardener")}
+        case "POST", "roles":
+            return identity.create(account, wish, POLICIES)
+        case "DELETE", "roles":
+            return {"removed": identity.remove(account)}
+        case "DELETE", "sessions":
+            return {"ended": identity.end_sessions(account)}
         case _:
             raise Wrong(f"no such control: {method} …/{what}")
     return {}

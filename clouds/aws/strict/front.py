@@ -13,7 +13,7 @@ from moto.core.request import Request
 from moto.core.routing import get_service_router
 from moto.iam.models import iam_backends
 
-from . import appear, control
+from . import appear, control, identity
 from .access import REQUEST_ID, Refused, bad_credentials, clock_refusal, not_authorized
 from .state import ACCOUNTS, LOCK, SENT, Call, run_due
 
@@ -21,7 +21,7 @@ from .state import ACCOUNTS, LOCK, SENT, Call, run_due
 GLOBAL_SERVICES = {"iam"}
 # Enabled in every account: where a client asks who it is and which regions there are, even if a test leaves them out of its regions.
 HOME_REGIONS = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}
-HOME_ACTIONS = {"sts:GetCallerIdentity", "ec2:DescribeRegions"}
+HOME_ACTIONS = {"sts:GetCallerIdentity", "sts:AssumeRoleWithWebIdentity", "ec2:DescribeRegions"}
 
 
 def account_of(access_key: str) -> str | None:
@@ -97,7 +97,7 @@ class Front:
             return self.refuse(start_response, Refused("s3", "NoSuchKey", "moto's own controls are switched off", 404))
         with LOCK:
             run_due()
-            call = read_call(env, body)
+            call = read_call(env, body) or identity.read_call(env, body, HOME_REGIONS)
             early, delay = self.before(env, call)
         if delay:
             time.sleep(delay)  # outside the lock: only this call is slow
@@ -113,11 +113,14 @@ class Front:
         if call is None:
             return Refused("iam", "MissingAuthenticationToken", "Request is missing Authentication Token", 403), 0
         account = call.account
+        is_login = call.action == f"sts:{identity.ACTION}" and not call.access_key
         if account is None:
-            return bad_credentials(call.service), 0
+            return identity.not_authorized() if is_login else bad_credentials(call.service), 0
         account.calls[call.region, call.action] += 1
         now = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=account.skew_seconds)
-        if refusal := clock_refusal(call.service, env.get("HTTP_X_AMZ_DATE", ""), now):
+        if not is_login and (refusal := clock_refusal(call.service, env.get("HTTP_X_AMZ_DATE", ""), now)):
+            return refusal, 0
+        if refusal := identity.expired(call):
             return refusal, 0
         at_home = call.region == HOME_REGIONS[account.partition] and call.action in HOME_ACTIONS
         if call.service not in GLOBAL_SERVICES and call.region not in account.regions and not at_home:
@@ -148,8 +151,11 @@ class Front:
             got[:] = [status, headers]
 
         with LOCK:
-            SENT.body = body
-            answer = b"".join(self.moto(env, keep))
+            if call.access_key:
+                SENT.body = body
+                answer = b"".join(self.moto(env, keep))
+            else:
+                answer = self.login(call, body, keep)
         status, headers = got
         if not status.startswith("2"):
             call.account.refused[call.region, call.action] += 1
@@ -158,6 +164,16 @@ class Front:
         headers = [(k, v) for k, v in headers if k.lower() not in ("content-length", "date", "status")]
         start_response(status, [*headers, ("Content-Length", str(len(answer))), ("Date", format_datetime(now, usegmt=True))])
         return [answer]
+
+    @staticmethod
+    def login(call: Call, body: bytes, keep) -> bytes:
+        try:
+            answer = identity.answer(call.account, body)
+        except Refused as refusal:
+            keep(f"{refusal.code} {refusal.error_code}", refusal.get_headers())
+            return refusal.description.encode()
+        keep("200 OK", [("Content-Type", "text/xml")])
+        return answer
 
     @staticmethod
     def refuse(start_response, refusal: Refused):

@@ -61,7 +61,7 @@ def of_account(account: Account) -> dict[str, list[str]]:
     left = {region: of_region(account, region) for region in account.regions if region in ec2_backends[account.id]}
     iam = iam_backends[account.id][account.partition]
     left["global"] = sorted(
-        [f"role/{role.name}" for role in iam.roles.values()]
+        [f"role/{role.name}" for role in iam.roles.values() if role.name not in account.trusts]
         + [f"instance-profile/{profile.name}" for profile in iam.instance_profiles.values()]
     )
     return {place: items for place, items in left.items() if items}

@@ -93,6 +93,7 @@ class Account:
     rules: list[Rule] = field(default_factory=list)
     hidden: set[str] = field(default_factory=set)
     appearing: list[dict] = field(default_factory=list)
+    trusts: dict = field(default_factory=dict)  # roles for tokens of an issuer, by name; see identity.py
     calls: Counter = field(default_factory=Counter)  # (region, action)
     throttled: Counter = field(default_factory=Counter)
     refused: Counter = field(default_factory=Counter)

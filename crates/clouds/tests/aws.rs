@@ -2,9 +2,12 @@
 //! and rights as AWS does. It is filled, and looked at afterwards, through boto3 alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
+mod answers;
+mod issuer;
+
 use allotment_clouds::{
     Cloud, Patience, Refusal,
-    aws::{Aws, AwsConfig},
+    aws::{Aws, AwsConfig, Partition},
     credentials::{AwsCredentials, SecretData},
     delete_all,
     http::{Http, RateLimiter, Rates},
@@ -14,12 +17,19 @@ use allotment_core::cleanup::{
     Cell, Cloud as CloudName, Inventory, Keep, KindName, Place, Plan, Question, ShootHistory, TechnicalId,
     Verdict, kinds::table, plan, verdict,
 };
-use allotment_testing::{AwsAccount, AwsCloud, audit_cloud};
+use allotment_testing::{AwsAccount, AwsCloud, audit_cloud, cloud_script};
+use answers::{answer, error, server};
 use futures::future::BoxFuture;
+use issuer::Issuer;
 use jiff::{SignedDuration, Timestamp};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    process::ExitCode,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// More passes than any order of deletions needs.
 const MOST_PASSES: usize = 8;
@@ -30,12 +40,16 @@ const SHOOT: &str = "shoot--p--c";
 /// Each case has an account of its own.
 type Case = (&'static str, fn(&Account) -> BoxFuture<'_, ()>);
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 7] = [
     ("a_filled_account_is_cleaned_and_proven_empty", |account| Box::pin(filled(account))),
     ("an_item_that_no_list_shows_keeps_an_account_from_being_empty", |account| Box::pin(hidden(account))),
     ("without_a_history_roles_are_unknown", |account| Box::pin(without_history(account))),
     ("every_kind_that_can_be_deleted_is_in_the_table_or_left_out", |_| Box::pin(audited())),
     ("a_wrong_secret_is_refused_and_never_repeated", |account| Box::pin(wrong_secret(account))),
+    ("a_workload_identity_cleans_an_account_though_its_sessions_end", |account| {
+        Box::pin(of_an_identity(account))
+    }),
+    ("a_token_is_sent_as_botocore_sends_it", |_| Box::pin(sent_as_by_botocore())),
 ];
 
 fn main() -> ExitCode {
@@ -71,18 +85,22 @@ impl Account {
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
             .collect();
-        let http = Http::new(None).unwrap();
-        let aws = Aws::new(AwsConfig {
-            credentials: AwsCredentials::read(&data).unwrap(),
-            history,
-            http: http.clone(),
-            limiter: Arc::new(RateLimiter::new(Rates { reads: 200.0, writes: 200.0 })),
-            name: "test".to_owned(),
-            endpoint: Some(self.0.endpoint.clone()),
-            now: Arc::new(Timestamp::now),
-        });
-        (aws, http)
+        client_with(AwsCredentials::read(&data).unwrap(), &self.0.endpoint, history)
     }
+}
+
+fn client_with(credentials: AwsCredentials, endpoint: &str, history: ShootHistory) -> (Aws, Http) {
+    let http = Http::new(None).unwrap();
+    let aws = Aws::new(AwsConfig {
+        credentials,
+        history,
+        http: http.clone(),
+        limiter: Arc::new(RateLimiter::new(Rates { reads: 200.0, writes: 200.0 })),
+        name: "test".to_owned(),
+        endpoint: Some(endpoint.to_owned()),
+        now: Arc::new(Timestamp::now),
+    });
+    (aws, http)
 }
 
 fn history() -> ShootHistory {
@@ -162,6 +180,59 @@ async fn wrong_secret(account: &Account) {
     let refusal = aws.whoami().await.unwrap_err();
     assert!(!format!("{refusal:?}{refusal}").contains(secret));
     assert!(!matches!(refusal, Refusal::Gone | Refusal::Transient { .. }), "{refusal:?}");
+}
+
+/// Sessions end in the middle of a listing and of the deletions; the next call takes a new one.
+async fn of_an_identity(account: &Account) {
+    account.script("fill", &["--region", "eu-central-1"]);
+    let issuer = Arc::new(Issuer::new());
+    let role = account.0.control("roles", &issuer.trust()).unwrap()["roleArn"].as_str().unwrap().to_owned();
+    let (aws, _) = client_with(issuer.credentials(&role), &account.0.endpoint, history());
+    let caller = aws.whoami().await.unwrap();
+    assert_eq!((caller.account.as_str(), caller.principal.as_str()), (account.0.id(), role.as_str()));
+    let ends = async {
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            account.0.control_delete("sessions").unwrap();
+        }
+    };
+    let answer = tokio::select! { answer = clean(&aws) => answer, () = ends => unreachable!() };
+    let Verdict::Empty(proof) = &answer else { panic!("{answer:?}") };
+    let proof = serde_json::to_string(proof).unwrap();
+    assert!(!proof.contains("ASIA") && !proof.contains("eyJ"), "{proof}");
+    let left = account.script("left", &[]);
+    assert_eq!(left["empty"], true, "{left}");
+    assert!(issuer.issued.load(Ordering::Relaxed) > 2, "sessions were renewed");
+    account.0.control_delete("roles").unwrap();
+    let refusal = aws.whoami().await.unwrap_err();
+    assert!(!matches!(refusal, Refusal::Gone | Refusal::Transient { .. }), "{refusal:?}");
+}
+
+/// The same role and token through botocore, which only writes down what it would send.
+async fn sent_as_by_botocore() {
+    for (region, role) in [
+        ("us-east-1", "arn:aws:iam::123456789012:role/gardener"),
+        ("cn-north-1", "arn:aws-cn:iam::123456789012:role/some/path/gardener"),
+    ] {
+        let (url, requests) = server(vec![answer("403 Forbidden", "", &error("AccessDenied", ""))]).await;
+        let issuer = Arc::new(Issuer::new());
+        let (aws, _) = client_with(issuer.credentials(role), &url, ShootHistory::Incomplete);
+        aws.whoami().await.unwrap_err();
+        let request = requests.lock().unwrap()[0].clone();
+        let (head, body) = request.split_once("\r\n\r\n").unwrap();
+        let token = body.split("WebIdentityToken=").nth(1).unwrap();
+        let theirs =
+            cloud_script("aws", "web-identity", &[region, role, "allotment-cleanup", token], &[]).unwrap();
+        assert_eq!(body, theirs["body"].as_str().unwrap());
+        assert!(head.starts_with("POST / HTTP/1.1") && theirs["method"] == "POST", "{head}");
+        let host = Partition::of(region).host("sts", &Place::new(region));
+        assert_eq!(theirs["url"], format!("https://{host}/"));
+        assert!(
+            head.contains(&format!("content-type: {}", theirs["contentType"].as_str().unwrap())),
+            "{head}"
+        );
+        assert!(!head.contains("authorization:") && theirs["authorization"] == false, "{head}");
+    }
 }
 
 /// A kind that a new version of the SDK knows fails this test, and is no gap in a proof.

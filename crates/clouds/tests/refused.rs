@@ -1,68 +1,33 @@
 //! How the client behaves towards a server that refuses, lies about the time, or does not answer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
+mod answers;
+
 use allotment_clouds::{
     Cloud, Refusal,
     aws::{Aws, AwsConfig},
-    credentials::{AwsCredentials, SecretData},
+    credentials::{AwsCredentials, AwsKeys},
     http::{Http, RateLimiter, Rates},
 };
 use allotment_core::cleanup::ShootHistory;
+use answers::{answer, error, server};
 use jiff::Timestamp;
 use secrecy::SecretString;
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-};
+use std::{sync::Arc, time::Duration};
 
 const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 const TOKEN: &str = "IQoJb3JpZ2luX2VjEXAMPLETOKEN";
 
 const IDENTITY: &str = "<R><GetCallerIdentityResult><Account>1</Account><Arn>arn:aws:iam::1:user/u</Arn></GetCallerIdentityResult></R>";
 
-/// Answers each connection with the next of these, and keeps what it was sent.
-async fn server(answers: Vec<String>) -> (String, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let requests = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&requests);
-    tokio::spawn(async move {
-        for answer in answers {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let mut request = vec![0; 16 * 1024];
-            let length = socket.read(&mut request).await.unwrap();
-            seen.lock().unwrap().push(String::from_utf8_lossy(&request[..length]).into_owned());
-            if answer.is_empty() {
-                tokio::time::sleep(Duration::from_secs(60)).await;
-            }
-            socket.write_all(answer.as_bytes()).await.unwrap();
-        }
-    });
-    (url, requests)
-}
-
-fn answer(status: &str, headers: &str, body: &str) -> String {
-    let length = body.len();
-    format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}")
-}
-
-fn error(code: &str, message: &str) -> String {
-    format!("<ErrorResponse><Error><Code>{code}</Code><Message>{message}</Message></Error></ErrorResponse>")
-}
-
 fn client(url: String, http: Http) -> Aws {
-    let data: SecretData = [("accessKeyID", "AKIDEXAMPLE"), ("secretAccessKey", SECRET)]
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
-        .collect();
-    let mut credentials = AwsCredentials::read(&data).unwrap();
-    credentials.session_token = Some(SecretString::from(TOKEN));
+    let keys = AwsKeys {
+        access_key_id: "AKIDEXAMPLE".into(),
+        secret_access_key: SECRET.into(),
+        session_token: Some(SecretString::from(TOKEN)),
+    };
     Aws::new(AwsConfig {
-        credentials,
+        credentials: AwsCredentials::Keys { keys, region: None },
         history: ShootHistory::Incomplete,
         http,
         limiter: Arc::new(RateLimiter::new(Rates::default())),

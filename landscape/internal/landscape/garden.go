@@ -63,6 +63,9 @@ func newGarden(s *site) (*Garden, error) {
 	if err := serving.Write(g.pki("gardener.crt"), g.pki("gardener.key")); err != nil {
 		return nil, err
 	}
+	if err := g.writeSigningKey(); err != nil {
+		return nil, err
+	}
 	_, err = g.writeKubeconfig(g.gardenerKubeconfig(), "gardener-apiserver")
 	return g, err
 }
@@ -130,7 +133,7 @@ func (g *Garden) gardenerKubeconfig() string {
 // startGardener leaves every admission plugin that is on by default on: refusing what a real garden refuses is what a landscape
 // is for.
 func (g *Garden) startGardener() error {
-	return g.site.group.Start("gardener-apiserver", "gardener-apiserver",
+	flags := append(g.workloadIdentityFlags(),
 		"--etcd-servers="+g.site.etcdURL,
 		"--etcd-prefix=/gardener",
 		"--bind-address=127.0.0.1",
@@ -145,6 +148,7 @@ func (g *Garden) startGardener() error {
 		"--profiling=false",
 		"--log-format=text",
 	)
+	return g.site.group.Start("gardener-apiserver", "gardener-apiserver", flags...)
 }
 
 func (g *Garden) awaitGardener(ctx context.Context) error {

@@ -9,15 +9,22 @@ import (
 
 // Report tells a test how to use a landscape. Its JSON form is a contract, described in README.md.
 type Report struct {
-	Dir          string        `json:"dir"`
-	PID          int           `json:"pid"`
-	ReadySeconds float64       `json:"readySeconds"`
-	Project      string        `json:"project"`
-	Namespace    string        `json:"namespace"`
-	Kubectl      string        `json:"kubectl"`
-	Garden       Access        `json:"garden"`
-	ControlPlane Access        `json:"controlPlane"`
-	Shoots       []ShootAccess `json:"shoots"`
+	Dir              string        `json:"dir"`
+	PID              int           `json:"pid"`
+	ReadySeconds     float64       `json:"readySeconds"`
+	Project          string        `json:"project"`
+	Namespace        string        `json:"namespace"`
+	Kubectl          string        `json:"kubectl"`
+	Garden           Access        `json:"garden"`
+	WorkloadIdentity Issuer        `json:"workloadIdentity"`
+	ControlPlane     Access        `json:"controlPlane"`
+	Shoots           []ShootAccess `json:"shoots"`
+}
+
+// Issuer of the tokens of WorkloadIdentities.
+type Issuer struct {
+	Issuer string `json:"issuer"`
+	JWKS   string `json:"jwks"`
 }
 
 // Access to one API server, as its administrator.
@@ -51,15 +58,16 @@ func (r Report) write(path string) error {
 
 func (l *Landscape) report(took time.Duration) Report {
 	r := Report{
-		Dir:          l.dir.Path,
-		PID:          os.Getpid(),
-		ReadySeconds: math.Round(took.Seconds()*100) / 100,
-		Project:      "kyma",
-		Namespace:    "garden-kyma",
-		Kubectl:      l.dir.File("kubectl"),
-		Garden:       l.garden.access(),
-		ControlPlane: l.controlPlane.access(),
-		Shoots:       []ShootAccess{},
+		Dir:              l.dir.Path,
+		PID:              os.Getpid(),
+		ReadySeconds:     math.Round(took.Seconds()*100) / 100,
+		Project:          "kyma",
+		Namespace:        "garden-kyma",
+		Kubectl:          l.dir.File("kubectl"),
+		Garden:           l.garden.access(),
+		WorkloadIdentity: Issuer{Issuer: workloadIdentityIssuer, JWKS: l.garden.jwks()},
+		ControlPlane:     l.controlPlane.access(),
+		Shoots:           []ShootAccess{},
 	}
 	for _, shoot := range l.shoots {
 		r.Shoots = append(r.Shoots, ShootAccess{

@@ -13,6 +13,7 @@ mod shoot;
 mod shoot_status;
 #[cfg(test)]
 mod tests;
+mod workload_identity;
 
 pub use binding::*;
 pub use cloud_profile::*;
@@ -21,3 +22,4 @@ pub use kubeconfig::*;
 pub use project::*;
 pub use shoot::*;
 pub use shoot_status::*;
+pub use workload_identity::*;

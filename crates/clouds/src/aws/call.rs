@@ -2,12 +2,13 @@
 
 use super::{
     Aws,
-    error::{AwsError, SKEWED},
+    error::{AwsError, EXPIRED, SKEWED},
     rows::Service,
     sigv4::{self, Keys, Unsigned},
 };
 use crate::{
     Refusal,
+    credentials::AwsKeys,
     http::{Access, Response},
 };
 use allotment_core::cleanup::Place;
@@ -29,6 +30,14 @@ pub(super) struct Call {
 /// An answer without a field that it must have: what it hides is unknown.
 pub(super) fn incomplete(action: &str) -> Refusal {
     Refusal::Transient { why: format!("the answer to {action} is incomplete") }
+}
+
+/// A request that cannot be written.
+pub(super) fn unsendable() -> Refusal {
+    Refusal::Other {
+        code: "InvalidRequest".to_owned(),
+        message: "the endpoint or the credentials cannot be sent in a request".to_owned(),
+    }
 }
 
 impl Aws {
@@ -71,28 +80,45 @@ impl Aws {
     }
 
     async fn attempt(&self, service: &Service, region: &Place, call: &Call) -> Result<Bytes, Refusal> {
-        let response = self.send(service, region, call).await?;
-        if response.status.is_success() {
-            return Ok(response.body);
+        let mut keys = self.keys().await?;
+        let (mut is_corrected, mut is_renewed) = (false, false);
+        loop {
+            let response = self.send(&keys, service, region, call).await?;
+            if response.status.is_success() {
+                return Ok(response.body);
+            }
+            let error = AwsError::read(&response);
+            let is = |codes: &[&str]| codes.contains(&error.code.as_str());
+            // A call that was refused for its time or its session was not accepted, so it is made again: once for each.
+            if !is_corrected && is(SKEWED) && self.clock.learn(&response.headers, (self.now)()) {
+                is_corrected = true;
+            } else if !is_renewed
+                && is(EXPIRED)
+                && let Some(renewed) = self.renewed_keys(&keys).await?
+            {
+                (keys, is_renewed) = (renewed, true);
+            } else {
+                return Err(error.refusal(&response, &call.permission));
+            }
         }
-        let error = AwsError::read(&response);
-        let is_skewed = SKEWED.contains(&error.code.as_str());
-        if !(is_skewed && self.clock.learn(&response.headers, (self.now)())) {
-            return Err(error.refusal(&response, &call.permission));
-        }
-        // A call that was refused for its time was not accepted.
-        let response = self.send(service, region, call).await?;
-        if response.status.is_success() {
-            return Ok(response.body);
-        }
-        Err(AwsError::read(&response).refusal(&response, &call.permission))
     }
 
-    async fn send(&self, service: &Service, region: &Place, call: &Call) -> Result<Response, Refusal> {
-        let base = match &self.endpoint {
+    /// The address of a service in a region, without a slash at the end.
+    pub(super) fn base(&self, service: &Service, region: &Place) -> String {
+        match &self.endpoint {
             Some(endpoint) => endpoint.trim_end_matches('/').to_owned(),
             None => format!("https://{}", self.partition.host(service.name, region)),
-        };
+        }
+    }
+
+    async fn send(
+        &self,
+        keys: &AwsKeys,
+        service: &Service,
+        region: &Place,
+        call: &Call,
+    ) -> Result<Response, Refusal> {
+        let base = self.base(service, region);
         let host = base.split_once("://").map_or(base.as_str(), |(_, host)| host);
         let unsigned = Unsigned {
             method: call.method.as_str(),
@@ -105,9 +131,9 @@ impl Aws {
             region: region.as_str(),
         };
         let keys = Keys {
-            id: &self.credentials.access_key_id,
-            secret: &self.credentials.secret_access_key,
-            token: self.credentials.session_token.as_ref(),
+            id: &keys.access_key_id,
+            secret: &keys.secret_access_key,
+            token: keys.session_token.as_ref(),
         };
         let query = sigv4::encode_query(&call.query);
         let separator = if query.is_empty() { "" } else { "?" };
@@ -117,10 +143,6 @@ impl Aws {
             request = request.header(name, value);
         }
         let request = request.body(Bytes::from(call.body.clone()).into());
-        let request = request.map_err(|_| Refusal::Other {
-            code: "InvalidRequest".to_owned(),
-            message: "the endpoint or the credentials cannot be sent in a request".to_owned(),
-        })?;
-        self.http.send(request).await
+        self.http.send(request.map_err(|_| unsendable())?).await
     }
 }

@@ -8,11 +8,11 @@ use std::time::Duration;
 /// The code and message of an error, as they came.
 pub(super) struct AwsError {
     pub(super) code: String,
-    message: String,
+    pub(super) message: String,
 }
 
 /// Codes of a request that is well, at a time when it is not wanted.
-const THROTTLED: &[&str] = &[
+pub(super) const THROTTLED: &[&str] = &[
     "Throttling",
     "ThrottlingException",
     "ThrottledException",
@@ -33,6 +33,9 @@ const LOCKED: &[&str] =
 /// Codes of a signature with a wrong time.
 pub(super) const SKEWED: &[&str] =
     &["RequestTimeTooSkewed", "RequestExpired", "SignatureDoesNotMatch", "InvalidSignatureException"];
+
+/// Codes of session keys that have ended; EC2 has the same one for a wrong time.
+pub(super) const EXPIRED: &[&str] = &["ExpiredToken", "ExpiredTokenException", "RequestExpired"];
 
 /// Codes of credentials that are not accepted. Messages to these repeat the request, with the session token.
 const NOT_ACCEPTED: &[&str] = &[
@@ -112,13 +115,13 @@ fn is_blocked(code: &str) -> bool {
 }
 
 /// Codes are labels of metrics: letters, digits and dots, and not many.
-fn clean_code(code: &str, status: StatusCode) -> String {
+pub(super) fn clean_code(code: &str, status: StatusCode) -> String {
     let clean: String =
         code.chars().filter(|char| char.is_ascii_alphanumeric() || *char == '.').take(64).collect();
     if clean.is_empty() { format!("HTTP{}", status.as_u16()) } else { clean }
 }
 
-fn retry_after(response: &Response) -> Option<Duration> {
+pub(super) fn retry_after(response: &Response) -> Option<Duration> {
     let value = response.headers.get(RETRY_AFTER)?.to_str().ok()?;
     value.parse().ok().map(Duration::from_secs)
 }

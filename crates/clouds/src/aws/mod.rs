@@ -7,6 +7,7 @@ mod error;
 mod iam;
 mod list;
 mod partition;
+mod role;
 mod rows;
 mod sigv4;
 mod witness;
@@ -53,7 +54,7 @@ pub struct AwsConfig {
 
 /// A client for one account.
 pub struct Aws {
-    credentials: AwsCredentials,
+    login: role::Login,
     partition: Partition,
     history: ShootHistory,
     http: Http,
@@ -70,12 +71,12 @@ impl fmt::Debug for Aws {
 }
 
 impl Aws {
-    /// A client. The region of the Secret tells the partition; without one it is the commercial one.
+    /// A client.
     pub fn new(config: AwsConfig) -> Self {
         let AwsConfig { credentials, history, http, limiter, name, endpoint, now } = config;
-        let partition = credentials.region.as_deref().map(Partition::of).unwrap_or_default();
+        let (partition, login) = (credentials.partition(), role::Login::new(credentials));
         let (retries, clock) = (Retries::new(limiter, name), ServerClock::default());
-        Self { credentials, partition, history, http, retries, endpoint, clock, now }
+        Self { login, partition, history, http, retries, endpoint, clock, now }
     }
 
     async fn caller(&self) -> Result<Caller, crate::Refusal> {

@@ -26,6 +26,16 @@ impl Partition {
         }
     }
 
+    /// The partition with this name in ARNs.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "aws" => Some(Self::Aws),
+            "aws-cn" => Some(Self::China),
+            "aws-us-gov" => Some(Self::UsGov),
+            _ => None,
+        }
+    }
+
     /// The region that is always enabled: STS, IAM and the list of regions are asked here.
     pub const fn home(self) -> Place {
         Place::of(match self {

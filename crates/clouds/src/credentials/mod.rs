@@ -1,4 +1,4 @@
-//! Credentials from the data of a Secret, in both spellings that Gardener accepts.
+//! Credentials from the data of a Secret, in both spellings that Gardener accepts, or from a workload identity.
 
 mod alicloud;
 mod aws;
@@ -8,7 +8,7 @@ mod openstack;
 mod workload;
 
 pub use alicloud::AlicloudCredentials;
-pub use aws::AwsCredentials;
+pub use aws::{AwsCredentials, AwsKeys, AwsRole};
 pub use azure::{AzureCloud, AzureCredentials, AzureLogin};
 pub use gcp::{GcpCredentials, GcpKey, GcpLogin, GcpWorkload};
 pub use openstack::{OpenStackCredentials, OpenStackLogin};
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// The data of a Secret.
 pub type SecretData = BTreeMap<String, Vec<u8>>;
 
-/// Why a Secret holds no credentials. Names keys, never values.
+/// Why a Secret or a workload identity holds no credentials. Names keys, never values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsError {
     /// A key is missing.
@@ -49,6 +49,12 @@ pub enum CredentialsError {
     /// No cloud of Azure.
     #[error("the value of key azureCloud is none of AzurePublic, AzureChina, AzureGovernment")]
     UnknownAzureCloud,
+    /// A workload identity for something else.
+    #[error("providerConfig is not a WorkloadIdentityConfig of {0}")]
+    OtherConfig(&'static str),
+    /// A workload identity of AWS without a role.
+    #[error("roleARN is not the ARN of a role, such as arn:aws:iam::123456789012:role/NAME")]
+    NotARole,
 }
 
 /// One key in both spellings.

@@ -151,6 +151,7 @@ impl EmbeddedLandscape {
             )?,
             // Whichever is in the path: ours is built with the real landscape.
             kubectl: PathBuf::from("kubectl"),
+            issuer: None,
         };
         Ok(Self { landscape, embedded, garden, control_plane, folder, is_temporary })
     }

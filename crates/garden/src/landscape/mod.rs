@@ -9,7 +9,7 @@ mod real;
 
 pub use crds::InstallError;
 pub use plot::{Plot, PlotError};
-pub use real::{Manifest, RealLandscape, ServerManifest, ShootServerManifest, Unavailable};
+pub use real::{IssuerManifest, Manifest, RealLandscape, ServerManifest, ShootServerManifest, Unavailable};
 
 use crate::gardenlet::ShootServers;
 use kube::{
@@ -33,6 +33,17 @@ pub struct Landscape {
     pub control_plane_kubeconfig: PathBuf,
     /// A kubectl that fits.
     pub kubectl: PathBuf,
+    /// The issuer of the tokens of WorkloadIdentities; the embedded garden has none.
+    pub issuer: Option<Issuer>,
+}
+
+/// The issuer of the tokens of WorkloadIdentities.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Issuer {
+    /// Its URL, where nothing listens.
+    pub url: String,
+    /// Its public keys.
+    pub jwks: serde_json::Value,
 }
 
 /// Why a client could not be made.

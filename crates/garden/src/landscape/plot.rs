@@ -4,6 +4,7 @@ use super::{ClientError, Landscape};
 use crate::gardenlet::{Gardenlet, Running, Scripts};
 use allotment_api::gardener::{
     CredentialsBinding, IssuedKubeconfig, KubeconfigAccess, Project, SHORTEST_LIFE_SECONDS, Shoot,
+    WorkloadIdentity,
 };
 use allotment_api::kyma::Provider;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -123,16 +124,48 @@ impl Plot {
     ) -> Result<CredentialsBinding, PlotError> {
         let garden = self.landscape.garden.clone();
         let namespace = &self.garden_namespace;
-        let metadata = json!({ "name": name, "namespace": namespace, "labels": labels });
         create::<Secret>(
-            Api::namespaced(garden.clone(), namespace),
+            Api::namespaced(garden, namespace),
             json!({ "metadata": { "name": name, "namespace": namespace }, "stringData": { "account": name } }),
         )
         .await?;
         let reference = json!({ "apiVersion": "v1", "kind": "Secret", "name": name, "namespace": namespace });
+        self.bind(name, provider, labels, reference).await
+    }
+
+    /// Puts an account into the garden whose credentials are a WorkloadIdentity of this name, made from this spec.
+    pub async fn add_account_of_identity(
+        &self,
+        name: &str,
+        provider: Provider,
+        labels: Value,
+        spec: Value,
+    ) -> Result<WorkloadIdentity, PlotError> {
+        let namespace = &self.garden_namespace;
+        let identity = create::<WorkloadIdentity>(
+            Api::namespaced(self.landscape.garden.clone(), namespace),
+            json!({ "metadata": { "name": name, "namespace": namespace }, "spec": spec }),
+        )
+        .await?;
+        let api_version = WorkloadIdentity::api_version(&());
+        let reference = json!({ "apiVersion": api_version, "kind": "WorkloadIdentity", "name": name, "namespace": namespace });
+        self.bind(name, provider, labels, reference).await?;
+        Ok(identity)
+    }
+
+    /// A CredentialsBinding for credentials that exist.
+    pub async fn bind(
+        &self,
+        name: &str,
+        provider: Provider,
+        labels: Value,
+        reference: Value,
+    ) -> Result<CredentialsBinding, PlotError> {
+        let metadata = json!({ "name": name, "namespace": self.garden_namespace, "labels": labels });
         let binding = json!({ "metadata": metadata, "provider": { "type": provider.as_str() }, "credentialsRef": reference });
-        // The API server for bindings learns of the project and the Secret by watching, so it may need a moment.
-        let api = Api::<CredentialsBinding>::namespaced(garden, namespace);
+        // The API server for bindings learns of the project and the credentials by watching, so it may need a moment.
+        let api =
+            Api::<CredentialsBinding>::namespaced(self.landscape.garden.clone(), &self.garden_namespace);
         eventually(&format!("CredentialsBinding {name}"), Duration::from_secs(20), || {
             let (api, binding) = (api.clone(), binding.clone());
             async move { create(api, binding).await.map_err(|error| error.to_string()) }

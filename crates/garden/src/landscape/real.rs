@@ -1,6 +1,6 @@
 //! The real thing: etcd, kube-apiserver, kube-controller-manager and gardener-apiserver, from `landscape/`.
 
-use super::{ClientError, Landscape, client};
+use super::{ClientError, Issuer, Landscape, client};
 use crate::gardenlet::{SharedServers, ShootServer};
 use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,8 @@ pub struct Manifest {
     pub kubectl: PathBuf,
     /// The garden.
     pub garden: ServerManifest,
+    /// The issuer of the tokens of WorkloadIdentities.
+    pub workload_identity: IssuerManifest,
     /// The control plane.
     pub control_plane: ServerManifest,
     /// API servers for Shoots.
@@ -57,6 +59,15 @@ pub struct ServerManifest {
     pub url: String,
     /// A kubeconfig of its admin.
     pub kubeconfig: PathBuf,
+}
+
+/// The issuer of the tokens of WorkloadIdentities.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IssuerManifest {
+    /// Its URL.
+    pub issuer: String,
+    /// Its public keys, in a file.
+    pub jwks: PathBuf,
 }
 
 /// An API server for Shoots.
@@ -216,6 +227,8 @@ fn checkout() -> Option<PathBuf> {
 
 async fn connect(manifest: &Manifest) -> Result<Landscape, Unavailable> {
     let servers = manifest.shoots.iter().map(shoot_server).collect::<Result<Vec<_>, _>>()?;
+    let IssuerManifest { issuer, jwks } = &manifest.workload_identity;
+    let issuer = Issuer { url: issuer.clone(), jwks: serde_json::from_str(&read(jwks)?)? };
     Ok(Landscape {
         garden: client(kubeconfig(&manifest.garden)?).await?,
         control_plane: client(kubeconfig(&manifest.control_plane)?).await?,
@@ -223,6 +236,7 @@ async fn connect(manifest: &Manifest) -> Result<Landscape, Unavailable> {
         garden_kubeconfig: manifest.garden.kubeconfig.clone(),
         control_plane_kubeconfig: manifest.control_plane.kubeconfig.clone(),
         kubectl: manifest.kubectl.clone(),
+        issuer: Some(issuer),
     })
 }
 

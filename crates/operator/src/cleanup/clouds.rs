@@ -1,10 +1,11 @@
-//! Clients of clouds, from the Secrets in the garden.
+//! Clients of clouds, from the credentials in the garden.
 
-use crate::runtime::call::{CallError, call};
+use super::credentials::{Found, read};
+use crate::{runtime::call::CallError, subscription::CredentialsName};
 use allotment_clouds::{
     Cloud,
     aws::{Aws, AwsConfig},
-    credentials::{AwsCredentials, OpenStackCredentials, SecretData},
+    credentials::{AwsCredentials, CredentialsError, OpenStackCredentials},
     http::{Http, RateLimiter, Rates},
     openstack::{OpenStack, OpenStackConfig},
 };
@@ -14,8 +15,7 @@ use allotment_core::{
 };
 use futures::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, Client};
+use kube::Client;
 use std::sync::Arc;
 
 /// The account that a client is for.
@@ -25,8 +25,8 @@ pub struct OpenAccount {
     pub name: AccountName,
     /// Its cloud.
     pub cloud: CloudName,
-    /// Namespace and name of its Secret; none if its credentials are something else.
-    pub secret: Option<(String, String)>,
+    /// Its credentials; none if they are of a kind that is not known.
+    pub credentials: Option<CredentialsName>,
     /// Its Shoots: roles are found by their names.
     pub history: ShootHistory,
 }
@@ -48,7 +48,7 @@ pub enum OpenError {
     Unusable(String),
 }
 
-/// The clouds behind the Secrets of a garden.
+/// The clouds behind the credentials of a garden.
 pub struct GardenClouds {
     garden: Client,
     limiter: Arc<RateLimiter>,
@@ -77,45 +77,39 @@ impl GardenClouds {
         self
     }
 
-    async fn read(&self, secret: &(String, String)) -> Result<SecretData, OpenError> {
-        let (namespace, name) = secret;
-        let api: Api<Secret> = Api::namespaced(self.garden.clone(), namespace);
-        let found = call(|| format!("read Secret {namespace}/{name}"), api.get_opt(name)).await?;
-        let Some(found) = found else {
-            return Err(OpenError::Unusable(format!("Secret {namespace}/{name} is not there")));
-        };
-        Ok(found.data.unwrap_or_default().into_iter().map(|(key, value)| (key, value.0)).collect())
-    }
-
     async fn client(&self, account: OpenAccount) -> Result<Arc<dyn Cloud>, OpenError> {
-        let OpenAccount { name, cloud, secret, history } = account;
-        let Some(secret) = secret else {
-            let because = "its credentials are no Secret, and no others are supported";
+        let OpenAccount { name, cloud, credentials, history } = account;
+        let Some(place) = credentials else {
+            let because = "its credentials are neither a Secret nor an InternalSecret nor a WorkloadIdentity";
             return Err(OpenError::Unusable(because.to_owned()));
         };
-        let data = self.read(&secret).await?;
-        let unusable = |error: &dyn std::error::Error| {
-            let (namespace, secret) = &secret;
-            OpenError::Unusable(format!("Secret {namespace}/{secret}: {error}"))
-        };
+        let unusable = |error: &dyn std::error::Error| OpenError::Unusable(format!("{place}: {error}"));
+        let wrong = |error: CredentialsError| unusable(&error);
+        let found = read(&self.garden, &place, cloud).await?;
         let (limiter, name) = (self.limiter.clone(), name.to_string());
-        match cloud {
-            CloudName::Aws => {
-                let credentials = AwsCredentials::read(&data).map_err(|error| unusable(&error))?;
+        match (cloud, found) {
+            (CloudName::Aws, found) => {
+                let credentials = match found {
+                    Found::Data(data) => AwsCredentials::read(&data),
+                    Found::Workload { config, token } => AwsCredentials::of_workload(&config, token),
+                };
+                let (credentials, endpoint) = (credentials.map_err(wrong)?, self.aws_endpoint.clone());
                 let http = Http::new(None).map_err(|error| unusable(&error))?;
-                let endpoint = self.aws_endpoint.clone();
                 let now = Arc::new(Timestamp::now);
                 let config = AwsConfig { credentials, history, http, limiter, name, endpoint, now };
                 Ok(Arc::new(Aws::new(config)))
             }
-            CloudName::Azure | CloudName::Gcp | CloudName::Alicloud => {
+            (CloudName::Azure | CloudName::Gcp, _) | (CloudName::Alicloud, Found::Data(_)) => {
                 Err(OpenError::Unusable(format!("there is no client of {cloud}")))
             }
-            CloudName::OpenStack => {
-                let credentials = OpenStackCredentials::read(&data).map_err(|error| unusable(&error))?;
+            (CloudName::OpenStack, Found::Data(data)) => {
+                let credentials = OpenStackCredentials::read(&data).map_err(wrong)?;
                 let auth_url = self.openstack_auth_url.clone();
                 let config = OpenStackConfig { credentials, auth_url, limiter, name };
                 Ok(Arc::new(OpenStack::new(config).map_err(|error| unusable(&error))?))
+            }
+            (CloudName::OpenStack | CloudName::Alicloud, Found::Workload { .. }) => {
+                Err(OpenError::Unusable(format!("{place}: {cloud} has no workload identities; use a Secret")))
             }
         }
     }

@@ -4,7 +4,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `clouds` | clients, from the Secrets in the garden |
+//! | `clouds` | clients, from the credentials in the garden |
+//! | `credentials` | the credentials in the garden: Secrets, InternalSecrets, WorkloadIdentities |
 //! | `index` | the cache: pool entries and Shoots, from watches |
 //! | `run` | from start to stop |
 //! | `observe` | live reads of one account |
@@ -20,6 +21,7 @@
 mod act;
 mod by_hand;
 mod clouds;
+mod credentials;
 mod error;
 mod evidence;
 mod free;

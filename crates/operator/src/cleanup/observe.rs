@@ -157,8 +157,8 @@ impl Inner {
         } else {
             ShootHistory::Incomplete
         };
-        let secret = self.index().pool.secret_of(account);
-        Ok(OpenAccount { name: account.clone(), cloud, secret, history })
+        let credentials = self.index().pool.credentials_of(account);
+        Ok(OpenAccount { name: account.clone(), cloud, credentials, history })
     }
 
     /// Ids that stay: those of the configuration, and existing networks that past Shoots named.

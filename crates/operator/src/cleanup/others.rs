@@ -1,7 +1,7 @@
 //! Other pool entries that are the same account of the cloud. Labels and Secrets do not tell: the cloud is asked.
 
 use super::{ReconcileError, run::Inner};
-use crate::ledger::CloudAccount;
+use crate::{ledger::CloudAccount, subscription::CredentialsName};
 use allotment_core::{
     cleanup::{Cloud, CloudAccountId},
     pool::AccountName,
@@ -36,7 +36,7 @@ pub(super) struct Asked(tokio::sync::Mutex<BTreeMap<AccountName, Answer>>);
 #[derive(Clone, Debug)]
 struct Answer {
     ids: Ids,
-    secret: Option<(String, String)>,
+    credentials: Option<CredentialsName>,
     at: Timestamp,
 }
 
@@ -91,10 +91,10 @@ impl Inner {
         // Whoever comes meanwhile waits for the same answers.
         let mut asked = self.asked.0.lock().await;
         let now = self.clock.now();
-        let secret_of = |entry: &AccountName| self.index().pool.secret_of(entry);
+        let credentials_of = |entry: &AccountName| self.index().pool.credentials_of(entry);
         let is_fresh = |entry: &AccountName| {
             asked.get(entry).is_some_and(|answer| {
-                now.duration_since(answer.at) < FRESH && answer.secret == secret_of(entry)
+                now.duration_since(answer.at) < FRESH && answer.credentials == credentials_of(entry)
             })
         };
         let due: Vec<AccountName> = entries.iter().filter(|entry| !is_fresh(entry)).cloned().collect();
@@ -102,8 +102,8 @@ impl Inner {
         let answers: Vec<_> = stream::iter(asking).buffer_unordered(AT_ONCE).collect().await;
         for answer in answers {
             let (entry, ids) = answer?;
-            let secret = secret_of(&entry);
-            asked.insert(entry, Answer { ids, secret, at: now });
+            let credentials = credentials_of(&entry);
+            asked.insert(entry, Answer { ids, credentials, at: now });
         }
         Ok(entries
             .into_iter()

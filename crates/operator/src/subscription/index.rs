@@ -3,7 +3,11 @@
 //! A Shoot is a few words here: its name, its binding, whose request it is for, and whether its cloud refuses the
 //! credentials. The index says what to look at when something changes; it is never the last word (see `act`).
 
-use super::Task;
+use super::{
+    Task,
+    credentials::{Credential, CredentialsKind, CredentialsName},
+    uses::Uses,
+};
 use crate::{
     ledger::Observed,
     planted::{Bed, Planted},
@@ -34,9 +38,6 @@ pub(super) enum BindingRef {
     Credentials(String),
     Secret(String),
 }
-
-/// Credentials, as `kind/namespace/name`: two bindings with the same ones are the same account.
-pub(super) type Credential = Arc<str>;
 
 /// A pool entry.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,6 +97,8 @@ pub struct Index {
     /// The account that each request has by its status, by the credentials. An entry can be deleted and made again by another name;
     /// its credentials are still used.
     pub(super) used_by: BTreeMap<Credential, BTreeMap<RequestName, AccountName>>,
+    /// The same by request.
+    pub(super) uses: Uses,
     pub(super) shoots_on: BTreeMap<BindingRef, BTreeSet<String>>,
     pub(super) request_names: BTreeMap<RequestUid, RequestName>,
     pub(super) free: BTreeMap<PoolKey, BTreeSet<AccountName>>,
@@ -134,6 +137,7 @@ impl Index {
             bindings_of: BTreeMap::new(),
             accounts_of: BTreeMap::new(),
             used_by: BTreeMap::new(),
+            uses: Uses::default(),
             shoots_on: BTreeMap::new(),
             request_names: BTreeMap::new(),
             free: BTreeMap::new(),
@@ -345,11 +349,15 @@ impl Index {
         self.accounts_of.get(credential)?.first().cloned()
     }
 
+    /// The credentials behind an account, if their kind is known.
+    pub fn credentials_of(&self, account: &AccountName) -> Option<CredentialsName> {
+        CredentialsName::read(&self.entries.get(account)?.credential)
+    }
+
     /// Namespace and name of the Secret behind an account, if it is one.
     pub fn secret_of(&self, account: &AccountName) -> Option<(String, String)> {
-        let credential = &self.entries.get(account)?.credential;
-        let (namespace, name) = credential.strip_prefix("Secret/")?.split_once('/')?;
-        Some((namespace.to_owned(), name.to_owned()))
+        let CredentialsName { kind, namespace, name } = self.credentials_of(account)?;
+        (kind == CredentialsKind::Secret).then_some((namespace, name))
     }
 
     /// The accounts that a Shoot is in.

@@ -3,7 +3,8 @@
 use super::request::is_refused;
 use super::{
     Task,
-    index::{BindingRef, Credential, Index, PoolEntry, RequestName, ShootFact},
+    credentials::{Credential, credential},
+    index::{BindingRef, Index, PoolEntry, RequestName, ShootFact},
 };
 use crate::runtime::{
     census::{self, Standing},
@@ -13,7 +14,7 @@ use crate::runtime::{
 use allotment_api::{
     gardener::{CredentialsBinding, OperationState, SecretBinding, Shoot, ShootStatus},
     kyma::{BindingKind, SubscriptionPhase, SubscriptionRequest},
-    names::{annotation, finalizer, label},
+    names::{annotation, label},
 };
 use allotment_core::{
     marks,
@@ -210,10 +211,8 @@ impl Index {
         if self.marked.len() < MOST_MARKED && marks::of_subscription(&request).is_some() {
             self.marked.insert(name.clone(), request.clone());
         }
-        let used = self.use_of(&request);
+        let relisted = self.learn_use(&name, Some(request.as_ref()));
         let before = self.requests.insert(name.clone(), request);
-        let used_before = before.as_deref().and_then(|before| self.use_of(before));
-        let relisted = self.learn_use(&name, used_before, used);
         let replaced = self.forget_uid_of(before, &name).map(Task::Orphan);
         let requests = std::iter::once(name).chain(admitted).map(Task::Request);
         requests.chain(replaced).chain(relisted).collect()
@@ -225,52 +224,8 @@ impl Index {
         self.returned.remove(name);
         let before = self.requests.remove(name);
         let admitted = self.census.set(name, None).into_iter().map(Task::Request);
-        let used = before.as_deref().and_then(|before| self.use_of(before));
-        let relisted = self.learn_use(name, used, None);
+        let relisted = self.learn_use(name, None);
         admitted.chain(self.forget_uid_of(before, name).map(Task::Orphan)).chain(relisted).collect()
-    }
-
-    /// The account that a request has by its status, and the credentials. A deleted request without our finalizer has given its
-    /// account back; a tenant may keep it, with that status, by a finalizer of its own.
-    fn use_of(&self, request: &SubscriptionRequest) -> Option<(Credential, AccountName)> {
-        let is_deleted = request.metadata.deletion_timestamp.is_some();
-        if is_deleted && !request.finalizers().iter().any(|name| name == finalizer::SUBSCRIPTION) {
-            return None;
-        }
-        let status = request.status.as_ref()?;
-        let has = matches!(status.phase, Some(SubscriptionPhase::Bound | SubscriptionPhase::Releasing));
-        let secret = status.secret_ref.as_ref().filter(|_| has)?;
-        let account = match self.kind {
-            BindingKind::Secret => &secret.name,
-            _ => status.gardener_secret_name.as_ref()?,
-        };
-        Some((credential("Secret", &secret.namespace, &secret.name), AccountName::new(account)))
-    }
-
-    /// A request uses other credentials than before, or none any more.
-    fn learn_use(
-        &mut self,
-        name: &RequestName,
-        before: Option<(Credential, AccountName)>,
-        now: Option<(Credential, AccountName)>,
-    ) -> Vec<Task> {
-        if before == now {
-            return Vec::new();
-        }
-        if let Some((credential, _)) = &before
-            && let Some(users) = self.used_by.get_mut(credential)
-        {
-            users.remove(name);
-            if users.is_empty() {
-                self.used_by.remove(credential);
-            }
-        }
-        if let Some((credential, account)) = &now {
-            self.used_by.entry(credential.clone()).or_default().insert(name.clone(), account.clone());
-        }
-        let credentials: BTreeSet<Credential> =
-            before.into_iter().chain(now).map(|(credential, _)| credential).collect();
-        credentials.iter().flat_map(|credential| self.relist_all(credential)).collect()
     }
 
     /// Forgets the UID of a request that is not there any more, and returns it.
@@ -352,6 +307,7 @@ impl Index {
         self.accounts_of.entry(credential.clone()).or_default().insert(account.clone());
         let is_shared = fresh.entry.is_shared();
         self.entries.insert(account.clone(), fresh);
+        self.learn_credential_of_users(&account, &credential);
         let listed = self.relist(&account);
         tasks.extend(listed.filter(|_| !was_free || is_shared));
         // Those with the same credentials may be free now, or not any more.
@@ -469,10 +425,6 @@ pub(super) fn census_entry(request: &SubscriptionRequest) -> census::Entry {
         created: request.metadata.creation_timestamp.as_ref().map(|time| time.0),
         standing: Standing::new(is_waiting, is_refused(request)),
     }
-}
-
-fn credential(kind: &str, namespace: &str, name: &str) -> Credential {
-    format!("{kind}/{namespace}/{name}").into()
 }
 
 fn shoot_fact(shoot: &Shoot) -> ShootFact {

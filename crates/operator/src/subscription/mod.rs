@@ -3,6 +3,8 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `index`, `learn` | what is known, from watches |
+//! | `credentials` | where the credentials of an account are |
+//! | `uses` | which requests have which account, by their statuses |
 //! | `occupied` | which accounts are to be had, and why others are not |
 //! | `run` | from start to stop |
 //! | `term` | what a new leader does before it hands anything out |
@@ -15,6 +17,7 @@
 //! | `gauges` | what a scrape gets |
 
 mod account;
+mod credentials;
 mod fence;
 mod forged;
 mod gauges;
@@ -28,9 +31,11 @@ mod request;
 mod run;
 mod term;
 mod trouble;
+mod uses;
 mod waiting;
 mod write;
 
+pub use credentials::{CredentialsKind, CredentialsName};
 pub use fence::IDENTITY;
 pub use index::{Index, PoolEntry, RequestName, ShootFact};
 pub use learn::Followed;

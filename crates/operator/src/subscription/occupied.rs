@@ -5,7 +5,8 @@
 
 use super::{
     Task,
-    index::{BindingRef, Credential, Index, PoolEntry},
+    credentials::Credential,
+    index::{BindingRef, Index, PoolEntry},
     learn::remove_from,
 };
 use crate::planted::Planted;

@@ -29,9 +29,9 @@ pub const PROJECT: &str = "p";
 pub const SHOOT: &str = "c";
 
 /// One region is enough for the shell, and every listing of another one takes the test cloud seconds.
-const REGION: &str = "eu-central-1";
+pub const REGION: &str = "eu-central-1";
 
-fn new_account() -> Result<AwsAccount, Fault> {
+pub fn new_account() -> Result<AwsAccount, Fault> {
     Ok(AwsCloud::shared()?.account_with(&json!({ "regions": [REGION] }))?)
 }
 
@@ -84,7 +84,15 @@ pub fn policy(mode: Mode) -> Policy {
 
 /// Runs a cleaner without a Lease, as whoever leads does.
 pub fn start_cleaner(stage: &Stage, identity: &str, policy: Policy, clouds: Arc<dyn Clouds>) -> Cleaner {
-    let operator = Operator::new(Parts {
+    let operator = cleaner(stage, identity, policy, clouds);
+    let runs = operator.clone();
+    let task = tokio::spawn(async move { runs.run_as_leader().await });
+    Cleaner { operator, task }
+}
+
+/// A cleaner, not started.
+pub fn cleaner(stage: &Stage, identity: &str, policy: Policy, clouds: Arc<dyn Clouds>) -> Operator {
+    Operator::new(Parts {
         control_plane: stage.plot.landscape.control_plane.clone(),
         garden: stage.plot.landscape.garden.clone(),
         ledger: stage.ledger.clone(),
@@ -102,10 +110,7 @@ pub fn start_cleaner(stage: &Stage, identity: &str, policy: Policy, clouds: Arc<
         patience: Patience { most: Duration::from_secs(5), every: Duration::from_millis(100) },
         clock: Clock::system(),
         metrics: Metrics::new(),
-    });
-    let runs = operator.clone();
-    let task = tokio::spawn(async move { runs.run_as_leader().await });
-    Cleaner { operator, task }
+    })
 }
 
 /// A tenant has the account, with a Shoot in it that the ledger remembers.
@@ -168,17 +173,7 @@ impl Returned {
 
     /// Waits until the id of the account is recorded, and everything that was in it.
     async fn taken_in(&self) -> Result<(), Fault> {
-        until("the account is taken in", async || {
-            let recorded =
-                self.stage.ledger.cloud_account(&account()).await.map_err(|error| error.to_string())?;
-            match recorded {
-                Some(recorded) if recorded.id.as_str() == self.cloud.id() && recorded.baseline.is_some() => {
-                    Ok(())
-                }
-                other => Err(format!("{other:?}")),
-            }
-        })
-        .await
+        taken_in(&self.stage, &self.cloud).await
     }
 
     /// A tenant uses the account. Returns the ids of everything that its Shoot made, by kind.
@@ -206,15 +201,32 @@ impl Returned {
     }
 
     async fn stuck_with(&self, words: &str) -> Result<(), Fault> {
-        let api = self.stage.bindings();
-        until(&format!("the account is stuck with {words:?}"), async || {
-            let binding = api.get("a").await.map_err(|error| error.to_string())?;
-            let found = binding.annotations().get(annotation::CLEANUP_STUCK).cloned().unwrap_or_default();
-            if found.contains(words) { Ok(()) } else { Err(format!("{found:?} {:?}", binding.labels())) }
-        })
-        .await?;
-        self.stage.labelled("a", "dirty", Some("true")).await
+        stuck_with(&self.stage, words).await
     }
+}
+
+/// Waits until the id of the account is recorded, and everything that was in it.
+pub async fn taken_in(stage: &Stage, cloud: &AwsAccount) -> Result<(), Fault> {
+    until("the account is taken in", async || {
+        let recorded = stage.ledger.cloud_account(&account()).await.map_err(|error| error.to_string())?;
+        match recorded {
+            Some(recorded) if recorded.id.as_str() == cloud.id() && recorded.baseline.is_some() => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await
+}
+
+/// Waits until the annotation of the account has these words; it is dirty still.
+pub async fn stuck_with(stage: &Stage, words: &str) -> Result<(), Fault> {
+    let api = stage.bindings();
+    until(&format!("the account is stuck with {words:?}"), async || {
+        let binding = api.get("a").await.map_err(|error| error.to_string())?;
+        let found = binding.annotations().get(annotation::CLEANUP_STUCK).cloned().unwrap_or_default();
+        if found.contains(words) { Ok(()) } else { Err(format!("{found:?} {:?}", binding.labels())) }
+    })
+    .await?;
+    stage.labelled("a", "dirty", Some("true")).await
 }
 
 pub fn account() -> AccountName {

@@ -8,6 +8,7 @@ mod adoptions;
 mod brought;
 mod claims;
 mod cleanup;
+mod cleanup_identity;
 mod cleanup_kills;
 mod cleanup_twins;
 mod clusters;
@@ -31,6 +32,8 @@ mod templates;
 
 use allotment_testing::{case, run};
 use std::process::ExitCode;
+
+const NO_IDENTITIES: &str = "the embedded garden has no WorkloadIdentities";
 
 fn main() -> ExitCode {
     run(vec![
@@ -76,6 +79,13 @@ fn main() -> ExitCode {
         case!(cleanup::credentials_of_another_account_touch_nothing),
         case!(cleanup::an_account_without_a_recorded_id_is_never_touched),
         case!(cleanup::two_leaders_clean_an_account_once),
+        case!(cleanup_identity::an_account_of_a_workload_identity_is_emptied_and_claimed_by_another_tenant)
+            .only_on_real(NO_IDENTITIES),
+        case!(cleanup_identity::a_workload_identity_whose_role_is_gone_frees_nothing_and_shows_no_token)
+            .only_on_real(NO_IDENTITIES),
+        case!(cleanup_identity::the_rights_that_a_workload_identity_needs_are_those_of_the_chart)
+            .only_on_real(NO_IDENTITIES),
+        case!(cleanup_identity::an_account_of_an_internal_secret_is_emptied),
         case!(cleanup_kills::a_cleaner_that_is_killed_again_and_again_ends_all_the_same),
         case!(cleanup_kills::credentials_that_are_revoked_in_the_middle_are_told_about),
         case!(cleanup_twins::an_account_is_not_emptied_while_another_entry_that_leads_to_it_is_in_use),

@@ -1,9 +1,12 @@
 //! The lists beside ones that are made anew from everything, in another way, after each change.
 
-use super::*;
+use super::{
+    super::{CredentialsKind, index::RequestName},
+    *,
+};
 use allotment_api::{
     gardener::{CredentialsBinding, Shoot},
-    kyma::BindingKind,
+    kyma::{BindingKind, SubscriptionRequest},
 };
 use allotment_core::pool::LabelKeys;
 use proptest::prelude::*;
@@ -194,50 +197,101 @@ proptest! {
     }
 }
 
+/// Kinds of credentials: their group, and whether the status of a request names them.
+const KINDS: [(&str, &str, bool); 3] = [
+    ("v1", "Secret", true),
+    ("core.gardener.cloud/v1beta1", "InternalSecret", false),
+    ("security.gardener.cloud/v1alpha1", "WorkloadIdentity", false),
+];
+
+fn bound_to(kind: (&str, &str, bool), name: &str, labels: &str) -> CredentialsBinding {
+    let (api_version, kind, _) = kind;
+    serde_json::from_value(json!({
+        "metadata": { "name": name, "namespace": "garden-p", "uid": name, "resourceVersion": "1",
+            "labels": serde_json::from_str::<Value>(labels).unwrap() },
+        "provider": { "type": "aws" },
+        "credentialsRef": { "apiVersion": api_version, "kind": kind, "namespace": "garden-p", "name": "s" },
+    }))
+    .unwrap()
+}
+
+fn request(kind: (&str, &str, bool), metadata: Value, phase: &str) -> SubscriptionRequest {
+    let secret = kind.2.then(|| json!({ "name": "s", "namespace": "garden-p" }));
+    serde_json::from_value(json!({
+        "metadata": metadata,
+        "spec": { "provider": "aws", "subscriptionSelector": "t" },
+        "status": { "phase": phase, "gardenerSecretName": "first", "bindingKind": "CredentialsBinding", "secretRef": secret },
+    }))
+    .unwrap()
+}
+
+fn metadata(version: u32) -> Value {
+    json!({ "name": "r", "namespace": "n", "uid": "r", "resourceVersion": version.to_string() })
+}
+
+fn name() -> RequestName {
+    RequestName { namespace: "n".to_owned(), name: "r".to_owned() }
+}
+
 #[test]
 fn credentials_are_in_use_when_their_entry_is_gone() {
+    for kind in KINDS {
+        let mut index = Index::new(BindingKind::CredentialsBinding, LabelKeys::default());
+        let (first, second) = (AccountName::new("first"), AccountName::new("second"));
+        let _ = index.learn_credentials_binding(&bound_to(kind, "first", LABELS[0].0));
+        let _ = index.learn_request(request(kind, metadata(1), "Bound"));
+        assert_eq!(index.why_occupied(&first), Some(&Occupied::Requests(1)), "though its labels say nothing");
+        let _ = index.learn_credentials_binding(&bound_to(kind, "first", LABELS[2].0));
+        let _ = index.learn_credentials_binding(&bound_to(kind, "second", LABELS[0].0));
+        assert_eq!(index.why_occupied(&second), Some(&Occupied::SameCredentials(first.clone())));
+        let _ = index.forget_binding(BindingRef::Credentials("first".to_owned()));
+        assert_eq!(index.why_occupied(&second), Some(&Occupied::EntryGone(first.clone())));
+        assert_eq!(index.in_the_way_of_a_claim(&second), Some(Occupied::EntryGone(first.clone())));
+        let _ = index.learn_request(request(kind, metadata(2), "Releasing"));
+        assert_eq!(
+            index.why_occupied(&second),
+            Some(&Occupied::EntryGone(first)),
+            "it is not given back yet"
+        );
+        // Whoever keeps a released request by a finalizer of its own keeps no account.
+        let kept = json!({ "name": "kept", "namespace": "n", "uid": "kept", "resourceVersion": "1",
+            "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["tenant.example.com/own"] });
+        let _ = index.learn_request(request(kind, kept, "Releasing"));
+        let tasks = index.forget_request(&name());
+        assert!(index.why_occupied(&second).is_none() && index.is_listed_as_free(&second));
+        assert!(tasks.iter().any(|task| matches!(task, Task::Pool(_))), "who waits is told: {tasks:?}");
+    }
+}
+
+#[test]
+fn a_request_that_is_seen_before_its_entry_occupies_it() {
+    for kind in KINDS {
+        let mut index = Index::new(BindingKind::CredentialsBinding, LabelKeys::default());
+        let first = AccountName::new("first");
+        let _ = index.learn_request(request(kind, metadata(1), "Bound"));
+        let _ = index.learn_credentials_binding(&bound_to(kind, "first", LABELS[0].0));
+        assert_eq!(index.why_occupied(&first), Some(&Occupied::Requests(1)), "{kind:?}");
+        let tasks = index.forget_request(&name());
+        assert!(index.is_listed_as_free(&first), "{kind:?}");
+        assert!(tasks.iter().any(|task| matches!(task, Task::Pool(_))), "who waits is told: {tasks:?}");
+        // One that is gone before its entry is seen leaves nothing.
+        let _ = index.forget_binding(BindingRef::Credentials("first".to_owned()));
+        let _ = index.learn_request(request(kind, metadata(1), "Bound"));
+        let _ = index.forget_request(&name());
+        let _ = index.learn_credentials_binding(&bound_to(kind, "first", LABELS[0].0));
+        assert!(index.is_listed_as_free(&first), "{kind:?}");
+    }
+}
+
+#[test]
+fn credentials_of_two_kinds_with_one_name_are_two_accounts() {
     let mut index = Index::new(BindingKind::CredentialsBinding, LabelKeys::default());
-    let binding = |name: &str, labels: &str| -> CredentialsBinding {
-        serde_json::from_value(json!({
-            "metadata": { "name": name, "namespace": "garden-p", "uid": name, "resourceVersion": "1",
-                "labels": serde_json::from_str::<Value>(labels).unwrap() },
-            "provider": { "type": "aws" },
-            "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "namespace": "garden-p", "name": "s" },
-        }))
-        .unwrap()
-    };
-    let request = |version: u32, phase: &str| {
-        serde_json::from_value(json!({
-            "metadata": { "name": "r", "namespace": "n", "uid": "r", "resourceVersion": version.to_string() },
-            "spec": { "provider": "aws", "subscriptionSelector": "t" },
-            "status": { "phase": phase, "gardenerSecretName": "first", "bindingKind": "CredentialsBinding",
-                "secretRef": { "name": "s", "namespace": "garden-p" } },
-        }))
-        .unwrap()
-    };
-    let (first, second) = (AccountName::new("first"), AccountName::new("second"));
-    let _ = index.learn_credentials_binding(&binding("first", LABELS[0].0));
-    let _ = index.learn_request(request(1, "Bound"));
-    assert_eq!(index.why_occupied(&first), Some(&Occupied::Requests(1)), "though its labels say nothing");
-    let _ = index.learn_credentials_binding(&binding("first", LABELS[2].0));
-    let _ = index.learn_credentials_binding(&binding("second", LABELS[0].0));
-    assert_eq!(index.why_occupied(&second), Some(&Occupied::SameCredentials(first.clone())));
-    let _ = index.forget_binding(BindingRef::Credentials("first".to_owned()));
-    assert_eq!(index.why_occupied(&second), Some(&Occupied::EntryGone(first.clone())));
-    assert_eq!(index.in_the_way_of_a_claim(&second), Some(Occupied::EntryGone(first)));
-    // Whoever keeps a released request by a finalizer of its own keeps no account.
-    let _ = index.learn_request(
-        serde_json::from_value(json!({
-            "metadata": { "name": "kept", "namespace": "n", "uid": "kept", "resourceVersion": "1",
-                "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["tenant.example.com/own"] },
-            "spec": { "provider": "aws", "subscriptionSelector": "t" },
-            "status": { "phase": "Releasing", "gardenerSecretName": "first",
-                "secretRef": { "name": "s", "namespace": "garden-p" } },
-        }))
-        .unwrap(),
-    );
-    let tasks =
-        index.forget_request(&super::super::index::RequestName { namespace: "n".into(), name: "r".into() });
-    assert!(index.why_occupied(&second).is_none() && index.is_listed_as_free(&second));
-    assert!(tasks.iter().any(|task| matches!(task, Task::Pool(_))), "who waits is told: {tasks:?}");
+    let [secret, _, identity] = KINDS;
+    let _ = index.learn_credentials_binding(&bound_to(secret, "first", LABELS[2].0));
+    let _ = index.learn_credentials_binding(&bound_to(identity, "second", LABELS[0].0));
+    let second = AccountName::new("second");
+    assert!(index.twins_of(&second).is_empty() && index.is_listed_as_free(&second));
+    let place = index.credentials_of(&second).unwrap();
+    assert_eq!(place.to_string(), "WorkloadIdentity garden-p/s");
+    assert_eq!((index.secret_of(&second), place.kind), (None, CredentialsKind::WorkloadIdentity));
 }
