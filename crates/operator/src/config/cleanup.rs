@@ -3,10 +3,11 @@
 use crate::cleanup::Policy;
 use allotment_clouds::http::Rates;
 use allotment_core::cleanup::{Cloud, GuardLimits, KindName, Mode, Timing, kinds::table};
+use http::Uri;
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, net::IpAddr};
 
 /// How returned accounts are cleaned; only with the controller `cleanup`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -103,26 +104,63 @@ impl Cleanup {
         fixed(self) != fixed(other)
     }
 
-    /// Faults that the schema cannot express: unknown clouds and kinds, each with its key.
-    pub(super) fn faults(&self) -> Vec<(String, String)> {
+    /// Faults that the schema cannot express, each with the path of its key.
+    pub(super) fn faults(&self) -> Vec<(Vec<&str>, String)> {
+        let mut faults = self.unknown_kinds();
+        let globs = self.keep.iter().filter(|id| id.is_empty() || id.contains(['*', '?', ' ']));
+        faults.extend(globs.map(|id| {
+            let message = format!(
+                "`keep` has `{id}`: expected ids of items, each of them whole; there are no patterns"
+            );
+            (vec!["keep"], message)
+        }));
+        let urls = [("awsEndpoint", &self.aws_endpoint), ("openstackAuthUrl", &self.openstack_auth_url)];
+        for (key, url) in urls.into_iter().filter(|(_, url)| !url.is_empty()) {
+            // The text is not repeated: somebody may have written a password into it.
+            faults.extend(why_unusable(url).map(|why| (vec![key], format!("`{key}` {why}"))));
+        }
+        faults
+    }
+
+    fn unknown_kinds(&self) -> Vec<(Vec<&str>, String)> {
         let mut faults = Vec::new();
         for (cloud, kinds) in &self.assume_absent {
+            let path = vec!["assumeAbsent", cloud.as_str()];
             let Ok(known) = cloud.parse::<Cloud>() else {
                 let clouds: Vec<&str> = Cloud::ALL.iter().map(|cloud| cloud.as_str()).collect();
                 faults.push((
-                    cloud.clone(),
+                    path,
                     format!("`{cloud}` has no table of kinds: expected {}", clouds.join(" or ")),
                 ));
                 continue;
             };
             let unknown = kinds.iter().filter(|kind| table(known).kind(kind).is_none());
             faults.extend(unknown.map(|kind| {
-                (
-                    cloud.clone(),
-                    format!("`{kind}` is no kind of {cloud}: see `allotment cleanup kinds {cloud}`"),
-                )
+                let message =
+                    format!("`{kind}` is no kind of {cloud}: see `allotment cleanup kinds {cloud}`");
+                (path.clone(), message)
             }));
         }
         faults
+    }
+}
+
+/// Credentials go to this server: it is known, and the way to it is encrypted unless it is this machine.
+fn why_unusable(url: &str) -> Option<&'static str> {
+    let Ok(uri) = url.parse::<Uri>() else {
+        return Some("is no URL: expected one like https://cloud.example.org");
+    };
+    let authority = uri.authority().map(|authority| authority.as_str()).unwrap_or_default();
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let is_loopback =
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    match uri.scheme_str() {
+        _ if authority.contains('@') => {
+            Some("names a user: leave that out; credentials come from the Secrets of the pool")
+        }
+        Some("https") => None,
+        Some("http") if is_loopback => None,
+        Some("http") => Some("is not encrypted: expected https; http is for a test cloud on 127.0.0.1"),
+        _ => Some("is no URL: expected one like https://cloud.example.org"),
     }
 }

@@ -278,8 +278,9 @@ fn beyond_the_schema(root: &Node, source: &Source<'_>, rules: Option<&RuleSet>) 
     if let Some(node) = find(&["cleanup"]).0
         && let Ok(cleanup) = serde_json::from_value::<Cleanup>(check::to_json(node))
     {
-        for (cloud, message) in cleanup.faults() {
-            fault(find(&["cleanup", "assumeAbsent", &cloud]).1, message);
+        for (path, message) in cleanup.faults() {
+            let path: Vec<&str> = std::iter::once("cleanup").chain(path).collect();
+            fault(find(&path).1, message);
         }
     }
     let multi = ["hap", "multiHyperscalerAccount"];

@@ -221,3 +221,25 @@ fn whose_namespaces_are_has_to_be_said() {
     let both = about("tenancy: {namespaceLabel: a, namespaces: {team-a: [t-1]}}");
     assert!(both.starts_with("2:30: error[invalid-value]: `tenancy` has both"), "{both}");
 }
+
+#[test]
+fn clouds_are_known_servers_and_kept_ids_are_whole() {
+    let of = |cleanup: &str| {
+        findings(&format!("controllers: [cluster]\ntenancy: {{mode: trusted}}\ncleanup: {cleanup}\n"))
+    };
+    let good = "{keep: [vpc-1, /subscriptions/s/resourceGroups/r], awsEndpoint: 'http://127.0.0.1:5000'}";
+    assert_eq!(of(good), Vec::<String>::new());
+    assert_eq!(of("{openstackAuthUrl: 'https://keystone.example.org:5000/v3'}"), Vec::<String>::new());
+    let cases = [
+        ("{keep: ['*']}", "there are no patterns"),
+        ("{keep: ['']}", "there are no patterns"),
+        ("{awsEndpoint: 'http://cloud.example.org'}", "is not encrypted"),
+        ("{awsEndpoint: 'https://me:hush@cloud.example.org'}", "names a user"),
+        ("{openstackAuthUrl: keystone}", "is no URL"),
+    ];
+    for (cleanup, says) in cases {
+        let found = of(cleanup);
+        assert!(found.len() == 1 && found[0].contains(says), "{cleanup}: {found:?}");
+        assert!(!found[0].contains("hush"), "{found:?}");
+    }
+}

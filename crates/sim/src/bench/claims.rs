@@ -26,8 +26,8 @@ use allotment_operator::{
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
-    Api,
-    api::{DynamicObject, PostParams, WatchEvent, WatchParams},
+    Api, ResourceExt,
+    api::{DynamicObject, ListParams, PostParams, WatchEvent, WatchParams},
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::{Value, json};
@@ -148,8 +148,6 @@ impl Pool {
     /// So many new tenants ask for an account, all at once; waits until all have one.
     async fn claim(&self, name: &str, times: u32) -> Outcome<()> {
         let api: Api<SubscriptionRequest> = Api::default_namespaced(client(&self.garden.control_plane));
-        let version = api.list(&kube::api::ListParams::default().limit(1)).await?.metadata.resource_version;
-        let mut events = pin!(api.watch(&WatchParams::default(), &version.unwrap_or_default()).await?);
         let made = stream::iter(0..times).map(|number| {
             let request = json!({
                 "apiVersion": "control-plane.kyma-project.io/v1alpha1",
@@ -164,16 +162,30 @@ impl Pool {
             .try_collect::<Vec<_>>()
             .await
             .map_err(|error: Box<dyn std::error::Error + Send + Sync>| error)?;
-        let mut bound = BTreeSet::new();
-        while bound.len() < times as usize {
-            let event = events.try_next().await?.ok_or("the watch ended")?;
-            if let WatchEvent::Modified(request) = event
-                && request.status.is_some_and(|status| status.phase == Some(SubscriptionPhase::Bound))
+        let is_bound = |request: &SubscriptionRequest| {
+            let phase = request.status.as_ref().and_then(|status| status.phase);
+            phase == Some(SubscriptionPhase::Bound) && request.name_any().starts_with(&format!("{name}-"))
+        };
+        // A watch ends after five minutes, and the first claim from a large pool on a busy machine takes longer.
+        loop {
+            let list = api.list(&ListParams::default()).await?;
+            let mut bound: BTreeSet<_> =
+                list.items.iter().filter(|request| is_bound(request)).map(ResourceExt::name_any).collect();
+            let version = list.metadata.resource_version.unwrap_or_default();
+            let mut events = pin!(api.watch(&WatchParams::default(), &version).await?);
+            while bound.len() < times as usize
+                && let Some(event) = events.try_next().await?
             {
-                bound.insert(request.metadata.name);
+                if let WatchEvent::Modified(request) = event
+                    && is_bound(&request)
+                {
+                    bound.insert(request.name_any());
+                }
+            }
+            if bound.len() >= times as usize {
+                return Ok(());
             }
         }
-        Ok(())
     }
 }
 

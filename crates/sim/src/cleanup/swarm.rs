@@ -14,6 +14,7 @@ pub(crate) fn drawn(seed: u64) -> (Script, Rates) {
     let rates = rates(&mut dice_for(seed, &["rates"], 0));
     let mut actions = tenants(&options, &mut dice_for(seed, &["cleanup tenants"], 0));
     actions.extend(others(&options, &mut dice_for(seed, &["cleanup people"], 0)));
+    actions.extend(unlisted(&options, &mut dice_for(seed, &["cleanup unlisted"], 0)));
     actions.retain(|(at, _)| *at < options.calm);
     (Script { options, actions, faults: BTreeMap::new() }, rates)
 }
@@ -67,6 +68,27 @@ fn tenants(options: &Options, dice: &mut Dice) -> Vec<(u64, Action)> {
         at += dice.between(1, pace * 2);
     }
     actions
+}
+
+/// In some seeds a permission is missing while an item of that very kind is left, which no tag and no interface tells of. The draws are of a
+/// stream of their own: the two have to meet in one account, which the acts of others seldom do.
+fn unlisted(options: &Options, dice: &mut Dice) -> Vec<(u64, Action)> {
+    let accounts = account_names(options);
+    let Some(account) = one(&accounts, dice).filter(|_| dice.happens(150)) else { return Vec::new() };
+    let at = dice.between(20_000, options.calm / 2);
+    let left = Deed::LeaveItem {
+        account: account.clone(),
+        item: "left-unlisted".to_owned(),
+        what: Leftover::Plain,
+        time: 0,
+    };
+    let denied = Deed::DenyKind { account: account.clone(), kind: "Snapshot".to_owned() };
+    let restored = Deed::RestoreCredentials { account };
+    vec![
+        (at, Action::Cleanup(denied)),
+        (at + dice.between(1, 10_000), Action::Cleanup(left)),
+        (options.calm - dice.between(1, 30_000), Action::Cleanup(restored)),
+    ]
 }
 
 /// How often people do something of a kind, out of a thousand acts.
