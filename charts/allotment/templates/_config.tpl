@@ -94,7 +94,7 @@ tenancy:
 metrics:
   {{- toYaml .Values.metrics | nindent 2 }}
 cleanup:
-  {{- toYaml (pick .Values.cleanup "accountsAtOnce" "readsPerSecond" "writesPerSecond" "awsEndpoint" "openstackAuthUrl") | nindent 2 }}
+  {{- toYaml (pick .Values.cleanup "accountsAtOnce" "readsPerSecond" "writesPerSecond" "awsEndpoint" "azureEndpoint" "gcpEndpoint" "alicloudEndpoint" "openstackAuthUrl") | nindent 2 }}
 hap:
   bindingKind: {{ .Values.hap.bindingKind | quote }}
   labels:

@@ -11,7 +11,7 @@ use allotment_clouds::{
 };
 use allotment_core::cleanup::{
     Cell, Cloud as CloudName, Inventory, Keep, KindName, Left, Place, Plan, Proof, Question, RefusedItem,
-    ShootHistory, UnknownCell, Verdict, kinds::table, plan, verdict,
+    UnknownCell, Verdict, kinds::table, plan, verdict,
 };
 use allotment_simulators::{
     alicloud::{Account, Alicloud, Appearing, Credentials, Slow},
@@ -122,7 +122,6 @@ impl Test {
         let http = Http::new(None).unwrap();
         let client = Client::new(AlicloudConfig {
             credentials: AlicloudCredentials::read(&data).unwrap(),
-            history: ShootHistory::Complete(BTreeSet::new()),
             http: http.clone(),
             limiter: Arc::new(RateLimiter::new(Rates { reads: 1000.0, writes: 1000.0 })),
             name: self.credentials.account.clone(),

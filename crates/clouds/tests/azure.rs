@@ -348,7 +348,7 @@ async fn logins(account: Account) {
         "clientID": account.own.client, "tenantID": account.tenant, "subscriptionID": account.subscription,
     });
     let workload = |token: String| {
-        let credentials = AzureCredentials::workload(&config, Arc::new(Tokens(token))).unwrap();
+        let credentials = AzureCredentials::of_workload(&config, Arc::new(Tokens(token))).unwrap();
         client_with(&account, credentials).0
     };
     client(&account).whoami().await.unwrap();

@@ -19,7 +19,7 @@ use crate::{
     http::{Access, Http, RateLimiter, Retries, ServerClock},
 };
 use allotment_core::cleanup::{
-    Cloud as CloudName, CloudAccountId, Count, CountName, Item, KindName, Place, PlaceState, ShootHistory,
+    Cloud as CloudName, CloudAccountId, Count, CountName, Item, KindName, Place, PlaceState,
 };
 use futures::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
@@ -35,8 +35,6 @@ use std::{
 pub struct AlicloudConfig {
     /// The credentials.
     pub credentials: AlicloudCredentials,
-    /// The Shoots that the account ever had. Nothing is found by their names on this cloud.
-    pub history: ShootHistory,
     /// The HTTP client.
     pub http: Http,
     /// The limiter of all accounts.
@@ -74,7 +72,7 @@ impl fmt::Debug for Alicloud {
 impl Alicloud {
     /// A client.
     pub fn new(config: AlicloudConfig) -> Self {
-        let AlicloudConfig { credentials, history: _, http, limiter, name, endpoint, now } = config;
+        let AlicloudConfig { credentials, http, limiter, name, endpoint, now } = config;
         Self {
             credentials,
             http,

@@ -76,7 +76,7 @@ impl AzureCredentials {
     }
 
     /// Those of a WorkloadIdentity, by its `providerConfig`: a WorkloadIdentityConfig of Gardener's extension.
-    pub fn workload(config: &Value, tokens: Arc<dyn WorkloadToken>) -> Result<Self, CredentialsError> {
+    pub fn of_workload(config: &Value, tokens: Arc<dyn WorkloadToken>) -> Result<Self, CredentialsError> {
         let field = |name: &'static str| {
             let value = config.get(name).and_then(Value::as_str).filter(|value| !value.is_empty());
             let value = value.ok_or(CredentialsError::Missing(name))?;
@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn a_workload_identity_names_application_directory_and_subscription() {
         let config = json!({ "kind": "WorkloadIdentityConfig", "clientID": "c", "tenantID": "t", "subscriptionID": "s" });
-        let credentials = AzureCredentials::workload(&config, Arc::new(Tokens)).unwrap();
+        let credentials = AzureCredentials::of_workload(&config, Arc::new(Tokens)).unwrap();
         assert_eq!((credentials.subscription.as_str(), credentials.tenant.as_str()), ("s", "t"));
         let missing =
-            AzureCredentials::workload(&json!({ "clientID": "c", "tenantID": "t" }), Arc::new(Tokens));
+            AzureCredentials::of_workload(&json!({ "clientID": "c", "tenantID": "t" }), Arc::new(Tokens));
         assert_eq!(missing.unwrap_err(), CredentialsError::Missing("subscriptionID"));
     }
 }

@@ -96,7 +96,7 @@ impl GcpCredentials {
     }
 
     /// Reads them from the providerConfig of a workload identity, which Gardener's extension defines.
-    pub fn workload(
+    pub fn of_workload(
         provider_config: &Value,
         token: Arc<dyn WorkloadToken>,
     ) -> Result<Self, CredentialsError> {
@@ -230,10 +230,10 @@ mod tests {
                     "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/g@p.iam.gserviceaccount.com:generateAccessToken",
             },
         });
-        let credentials = GcpCredentials::workload(&config, Arc::new(NoToken)).unwrap();
+        let credentials = GcpCredentials::of_workload(&config, Arc::new(NoToken)).unwrap();
         assert_eq!(credentials.principal(), "g@p.iam.gserviceaccount.com");
         let without = json!({ "projectID": "pool-17", "credentialsConfig": { "type": "external_account" } });
-        let error = GcpCredentials::workload(&without, Arc::new(NoToken)).unwrap_err();
+        let error = GcpCredentials::of_workload(&without, Arc::new(NoToken)).unwrap_err();
         assert_eq!(error, CredentialsError::Missing("audience"));
     }
 }

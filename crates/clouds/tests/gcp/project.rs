@@ -74,7 +74,7 @@ impl Project {
 
     pub(crate) fn client_of_workload(&self, token: Arc<dyn WorkloadToken>) -> Gcp {
         let config = self.cloud.workload_config(&Self::endpoint());
-        self.client_with(GcpCredentials::workload(&config, token).unwrap())
+        self.client_with(GcpCredentials::of_workload(&config, token).unwrap())
     }
 
     fn client_with(&self, credentials: GcpCredentials) -> Gcp {

@@ -4,8 +4,14 @@ use super::credentials::{Found, read};
 use crate::{runtime::call::CallError, subscription::CredentialsName};
 use allotment_clouds::{
     Cloud,
+    alicloud::{Alicloud, AlicloudConfig},
     aws::{Aws, AwsConfig},
-    credentials::{AwsCredentials, CredentialsError, OpenStackCredentials},
+    azure::{Azure, AzureConfig},
+    credentials::{
+        AlicloudCredentials, AwsCredentials, AzureCredentials, CredentialsError, GcpCredentials,
+        OpenStackCredentials,
+    },
+    gcp::{Gcp, GcpConfig},
     http::{Http, RateLimiter, Rates},
     openstack::{OpenStack, OpenStackConfig},
 };
@@ -16,7 +22,7 @@ use allotment_core::{
 use futures::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
 use kube::Client;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The account that a client is for.
 #[derive(Clone, Debug)]
@@ -52,7 +58,7 @@ pub enum OpenError {
 pub struct GardenClouds {
     garden: Client,
     limiter: Arc<RateLimiter>,
-    aws_endpoint: Option<String>,
+    endpoints: BTreeMap<CloudName, String>,
     openstack_auth_url: Option<String>,
 }
 
@@ -60,13 +66,13 @@ impl GardenClouds {
     /// With these rates for each account and place.
     pub fn new(garden: Client, rates: Rates) -> Self {
         let limiter = Arc::new(RateLimiter::new(rates));
-        Self { garden, limiter, aws_endpoint: None, openstack_auth_url: None }
+        Self { garden, limiter, endpoints: BTreeMap::new(), openstack_auth_url: None }
     }
 
-    /// One server for all services and regions of AWS, for test clouds.
+    /// One server for all services and regions of a cloud, for test clouds. OpenStack has its own address: keystone's.
     #[must_use]
-    pub fn with_aws_endpoint(mut self, endpoint: Option<String>) -> Self {
-        self.aws_endpoint = endpoint;
+    pub fn with_endpoint(mut self, cloud: CloudName, endpoint: Option<String>) -> Self {
+        self.endpoints.extend(endpoint.map(|endpoint| (cloud, endpoint)));
         self
     }
 
@@ -87,20 +93,41 @@ impl GardenClouds {
         let wrong = |error: CredentialsError| unusable(&error);
         let found = read(&self.garden, &place, cloud).await?;
         let (limiter, name) = (self.limiter.clone(), name.to_string());
+        let endpoint = self.endpoints.get(&cloud).cloned();
+        let http = || Http::new(None).map_err(|error| unusable(&error));
+        let now = Arc::new(Timestamp::now);
         match (cloud, found) {
             (CloudName::Aws, found) => {
                 let credentials = match found {
                     Found::Data(data) => AwsCredentials::read(&data),
                     Found::Workload { config, token } => AwsCredentials::of_workload(&config, token),
                 };
-                let (credentials, endpoint) = (credentials.map_err(wrong)?, self.aws_endpoint.clone());
-                let http = Http::new(None).map_err(|error| unusable(&error))?;
-                let now = Arc::new(Timestamp::now);
+                let (credentials, http) = (credentials.map_err(wrong)?, http()?);
                 let config = AwsConfig { credentials, history, http, limiter, name, endpoint, now };
                 Ok(Arc::new(Aws::new(config)))
             }
-            (CloudName::Azure | CloudName::Gcp, _) | (CloudName::Alicloud, Found::Data(_)) => {
-                Err(OpenError::Unusable(format!("there is no client of {cloud}")))
+            (CloudName::Azure, found) => {
+                let credentials = match found {
+                    Found::Data(data) => AzureCredentials::read(&data),
+                    Found::Workload { config, token } => AzureCredentials::of_workload(&config, token),
+                };
+                let (credentials, http) = (credentials.map_err(wrong)?, http()?);
+                Ok(Arc::new(Azure::new(AzureConfig { credentials, http, limiter, name, endpoint, now })))
+            }
+            (CloudName::Gcp, found) => {
+                let credentials = match found {
+                    Found::Data(data) => GcpCredentials::read(&data),
+                    Found::Workload { config, token } => GcpCredentials::of_workload(&config, token),
+                };
+                let (credentials, http) = (credentials.map_err(wrong)?, http()?);
+                let config = GcpConfig { credentials, http, limiter, name, endpoint, now };
+                Ok(Arc::new(Gcp::new(config).map_err(|error| unusable(&error))?))
+            }
+            (CloudName::Alicloud, Found::Data(data)) => {
+                let credentials = AlicloudCredentials::read(&data).map_err(wrong)?;
+                let http = http()?;
+                let config = AlicloudConfig { credentials, http, limiter, name, endpoint, now };
+                Ok(Arc::new(Alicloud::new(config)))
             }
             (CloudName::OpenStack, Found::Data(data)) => {
                 let credentials = OpenStackCredentials::read(&data).map_err(wrong)?;

@@ -42,6 +42,12 @@ pub struct Cleanup {
     pub writes_per_second: u32,
     /// One server for all services and regions of AWS, for test clouds; "" means AWS.
     pub aws_endpoint: String,
+    /// One server for everything of Azure, for test clouds; "" means Azure.
+    pub azure_endpoint: String,
+    /// One server for all services of Google Cloud, for test clouds; "" means Google Cloud.
+    pub gcp_endpoint: String,
+    /// One server for all services and regions of Alibaba Cloud, for test clouds; "" means Alibaba Cloud.
+    pub alicloud_endpoint: String,
     /// Keystone, for Secrets without `authURL`.
     pub openstack_auth_url: String,
 }
@@ -61,6 +67,9 @@ impl Default for Cleanup {
             reads_per_second: rates.reads as u32,
             writes_per_second: rates.writes as u32,
             aws_endpoint: String::new(),
+            azure_endpoint: String::new(),
+            gcp_endpoint: String::new(),
+            alicloud_endpoint: String::new(),
             openstack_auth_url: String::new(),
         }
     }
@@ -95,11 +104,22 @@ impl Cleanup {
         Rates { reads: self.reads_per_second.into(), writes: self.writes_per_second.into() }
     }
 
+    /// The servers of test clouds, each with its key; "" means the cloud itself.
+    pub fn endpoints(&self) -> [(Cloud, &'static str, &String); 4] {
+        [
+            (Cloud::Aws, "awsEndpoint", &self.aws_endpoint),
+            (Cloud::Azure, "azureEndpoint", &self.azure_endpoint),
+            (Cloud::Gcp, "gcpEndpoint", &self.gcp_endpoint),
+            (Cloud::Alicloud, "alicloudEndpoint", &self.alicloud_endpoint),
+        ]
+    }
+
     /// Whether a running operator cannot take over the difference.
     pub(super) fn needs_restart(&self, other: &Self) -> bool {
         let fixed = |it: &Self| {
             let rates = (it.reads_per_second, it.writes_per_second);
-            (it.accounts_at_once, rates, it.aws_endpoint.clone(), it.openstack_auth_url.clone())
+            let endpoints = it.endpoints().map(|(_, _, endpoint)| endpoint.to_owned());
+            (it.accounts_at_once, rates, endpoints, it.openstack_auth_url.clone())
         };
         fixed(self) != fixed(other)
     }
@@ -114,8 +134,9 @@ impl Cleanup {
             );
             (vec!["keep"], message)
         }));
-        let urls = [("awsEndpoint", &self.aws_endpoint), ("openstackAuthUrl", &self.openstack_auth_url)];
-        for (key, url) in urls.into_iter().filter(|(_, url)| !url.is_empty()) {
+        let endpoints = self.endpoints().into_iter().map(|(_, key, url)| (key, url));
+        let urls = endpoints.chain([("openstackAuthUrl", &self.openstack_auth_url)]);
+        for (key, url) in urls.filter(|(_, url)| !url.is_empty()) {
             // The text is not repeated: somebody may have written a password into it.
             faults.extend(why_unusable(url).map(|why| (vec![key], format!("`{key}` {why}"))));
         }

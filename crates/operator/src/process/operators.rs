@@ -221,8 +221,10 @@ async fn ledger(opened: &mut Option<Ledger>, config: &Config, garden: &str) -> R
 pub fn garden_clouds(config: &Config, garden: Client) -> cleanup::GardenClouds {
     let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let cleanup = &config.cleanup;
-    cleanup::GardenClouds::new(garden, cleanup.rates())
-        .with_aws_endpoint(named(&cleanup.aws_endpoint))
+    let clouds = cleanup::GardenClouds::new(garden, cleanup.rates());
+    let endpoints = cleanup.endpoints().into_iter();
+    endpoints
+        .fold(clouds, |clouds, (cloud, _, endpoint)| clouds.with_endpoint(cloud, named(endpoint)))
         .with_openstack_auth_url(named(&cleanup.openstack_auth_url))
 }
 

@@ -4,7 +4,7 @@ use super::stage::{Fault, Stage};
 use allotment_api::names::annotation;
 use allotment_clouds::{Patience, http::Rates};
 use allotment_core::{
-    cleanup::{KindName, Mode, Stage as CleaningStage, Timing},
+    cleanup::{Cloud as CloudName, KindName, Mode, Stage as CleaningStage, Timing},
     pool::{AccountName, Holding, LabelKeys},
 };
 use allotment_operator::{
@@ -167,7 +167,8 @@ impl Returned {
     fn start(&self, identity: &str, policy: Policy) -> Cleaner {
         let rates = Rates { reads: 500.0, writes: 500.0 };
         let garden = self.stage.plot.landscape.garden.clone();
-        let clouds = GardenClouds::new(garden, rates).with_aws_endpoint(Some(self.cloud.endpoint.clone()));
+        let clouds =
+            GardenClouds::new(garden, rates).with_endpoint(CloudName::Aws, Some(self.cloud.endpoint.clone()));
         start_cleaner(&self.stage, identity, policy, Arc::new(clouds))
     }
 

@@ -42,7 +42,7 @@ struct Identified {
 
 fn clouds(garden: Client, cloud: &AwsAccount) -> Arc<GardenClouds> {
     let rates = Rates { reads: 500.0, writes: 500.0 };
-    Arc::new(GardenClouds::new(garden, rates).with_aws_endpoint(Some(cloud.endpoint.clone())))
+    Arc::new(GardenClouds::new(garden, rates).with_endpoint(CloudName::Aws, Some(cloud.endpoint.clone())))
 }
 
 impl Identified {
