@@ -66,7 +66,7 @@ pub(super) fn create(
     before(state, spec.kind, parameters, &mut fields)?;
     let id = put(state, spec.kind, &region, fields, made);
     answer[spec.answer] = json!(id);
-    after(state, spec.kind, &id, &region, parameters, &mut answer, made)?;
+    after(state, spec.kind, &id, &region, parameters, &mut answer, made);
     Ok(answer)
 }
 
@@ -115,6 +115,7 @@ fn before(state: &State, kind: &str, parameters: &Parameters, fields: &mut Value
     if let Some(vpc) = parameters.get("VSwitchId").and_then(vpc_of) {
         fields["VpcId"] = json!(vpc);
     }
+    belongs(state, kind, parameters, fields)?;
     let mut set = |name: &str, value: Value| fields[name] = value;
     match kind {
         "Vpc" | "VSwitch" => {
@@ -125,28 +126,6 @@ fn before(state: &State, kind: &str, parameters: &Parameters, fields: &mut Value
         "RouteTable" => set("VSwitchIds", json!({ "VSwitchId": [] })),
         "NetworkAcl" => set("Resources", json!({ "Resource": [] })),
         "GatewayEndpoint" => set("AssociatedRouteTables", json!([])),
-        "RouteEntry" => {
-            let table = state.find("RouteTable", parameters.get("RouteTableId").unwrap_or_default());
-            let table = table.ok_or_else(|| not_found("RouteTable"))?;
-            set("VpcId", json!(table.text("VpcId")));
-            let hop = json!({ "NextHopId": parameters.get("NextHopId"), "NextHopType": parameters.get("NextHopType") });
-            set("NextHops", json!({ "NextHop": [hop] }));
-        }
-        "SnatEntry" | "ForwardEntry" | "FullNatEntry" => {
-            let table = ["SnatTableId", "ForwardTableId", "FullNatTableId"]
-                .iter()
-                .find_map(|name| parameters.get(name));
-            let tables = [
-                "SnatTableIds/SnatTableId",
-                "ForwardTableIds/ForwardTableId",
-                "FullNatTableIds/FullNatTableId",
-            ];
-            let holds = |nat: &&Resource| {
-                tables.iter().any(|path| nat.texts(path).contains(&table.unwrap_or_default()))
-            };
-            let nat = state.of("NatGateway").find(holds).ok_or_else(|| not_found("SnatTable"))?;
-            set("NatGatewayId", json!(nat.id));
-        }
         "ElasticIp" => {
             set("IpAddress", json!(format!("47.254.{}.1", state.of("ElasticIp").count())));
             set("ServiceManaged", json!(0));
@@ -182,6 +161,37 @@ fn before(state: &State, kind: &str, parameters: &Parameters, fields: &mut Value
     Ok(())
 }
 
+/// The table of a route, and the gateway of an entry.
+fn belongs(state: &State, kind: &str, parameters: &Parameters, fields: &mut Value) -> Result<(), Refused> {
+    let mut set = |name: &str, value: Value| fields[name] = value;
+    match kind {
+        "RouteEntry" => {
+            let table = state.find("RouteTable", parameters.get("RouteTableId").unwrap_or_default());
+            let table = table.ok_or_else(|| not_found("RouteTable"))?;
+            set("VpcId", json!(table.text("VpcId")));
+            let hop = json!({ "NextHopId": parameters.get("NextHopId"), "NextHopType": parameters.get("NextHopType") });
+            set("NextHops", json!({ "NextHop": [hop] }));
+        }
+        "SnatEntry" | "ForwardEntry" | "FullNatEntry" => {
+            let table = ["SnatTableId", "ForwardTableId", "FullNatTableId"]
+                .iter()
+                .find_map(|name| parameters.get(name));
+            let tables = [
+                "SnatTableIds/SnatTableId",
+                "ForwardTableIds/ForwardTableId",
+                "FullNatTableIds/FullNatTableId",
+            ];
+            let holds = |nat: &&Resource| {
+                tables.iter().any(|path| nat.texts(path).contains(&table.unwrap_or_default()))
+            };
+            let nat = state.of("NatGateway").find(holds).ok_or_else(|| not_found("SnatTable"))?;
+            set("NatGatewayId", json!(nat.id));
+        }
+        _ => (),
+    }
+    Ok(())
+}
+
 /// What comes with it.
 fn after(
     state: &mut State,
@@ -191,32 +201,14 @@ fn after(
     parameters: &Parameters,
     answer: &mut Value,
     made: &mut u64,
-) -> Result<(), Refused> {
+) {
     match kind {
         "Vpc" => {
             let fields = json!({ "Status": "Available", "RouteTableType": "System", "VpcId": id, "VSwitchIds": { "VSwitchId": [] } });
             answer["RouteTableId"] = json!(put(state, "RouteTable", region, fields, made));
             answer["VRouterId"] = json!("vrt-of-vpc");
         }
-        "NatGateway" => {
-            let is_private = parameters.get("NetworkType") == Some("intranet");
-            let vswitch = parameters.get("VSwitchId").unwrap_or_default().to_owned();
-            managed_interface(state, region, id, &vswitch, made);
-            let tables = [
-                ("SnatTable", "stb", true),
-                ("ForwardTable", "ftb", true),
-                ("FullNatTable", "fulltb", is_private),
-            ];
-            let Some(nat) = state.find_mut("NatGateway", id) else { return Ok(()) };
-            for (table, prefix, has) in tables {
-                let ids: Vec<String> = has.then(|| format!("{prefix}-{id}")).into_iter().collect();
-                let shown = json!({ format!("{table}Id"): ids });
-                answer[format!("{table}Ids")] = shown.clone();
-                nat.set(&format!("{table}Ids"), shown);
-            }
-            nat.set("NatGatewayPrivateInfo", json!({ "VswitchId": vswitch }));
-            nat.set("DeletionProtection", false);
-        }
+        "NatGateway" => nat_gateway(state, id, region, parameters, answer, made),
         "VpnGateway" => {
             let vswitch = parameters.get("VSwitchId").unwrap_or_default().to_owned();
             managed_interface(state, region, id, &vswitch, made);
@@ -255,7 +247,31 @@ fn after(
         "AutoProvisioningGroup" => machines::launch_for_group(state, id, region, parameters, made),
         _ => (),
     }
-    Ok(())
+}
+
+/// The tables and the interface of a NAT gateway.
+fn nat_gateway(
+    state: &mut State,
+    id: &str,
+    region: &str,
+    parameters: &Parameters,
+    answer: &mut Value,
+    made: &mut u64,
+) {
+    let is_private = parameters.get("NetworkType") == Some("intranet");
+    let vswitch = parameters.get("VSwitchId").unwrap_or_default().to_owned();
+    managed_interface(state, region, id, &vswitch, made);
+    let tables =
+        [("SnatTable", "stb", true), ("ForwardTable", "ftb", true), ("FullNatTable", "fulltb", is_private)];
+    let Some(nat) = state.find_mut("NatGateway", id) else { return };
+    for (table, prefix, has) in tables {
+        let ids: Vec<String> = has.then(|| format!("{prefix}-{id}")).into_iter().collect();
+        let shown = json!({ format!("{table}Id"): ids });
+        answer[format!("{table}Ids")] = shown.clone();
+        nat.set(&format!("{table}Ids"), shown);
+    }
+    nat.set("NatGatewayPrivateInfo", json!({ "VswitchId": vswitch }));
+    nat.set("DeletionProtection", false);
 }
 
 /// An interface that a service of the cloud holds in a vSwitch.

@@ -131,11 +131,11 @@ fn is_not_held(state: &State, resource: &Resource) -> Result<(), Refused> {
     let id = resource.id.as_str();
     for (_, other, path, code) in HOLD.iter().filter(|(kind, ..)| *kind == resource.kind) {
         let holds = |candidate: &&Resource| candidate.texts(path).contains(&id);
-        let holder = match (resource.kind, *other) {
-            // A gateway translates for itself as well: deletions are forced.
-            ("NatGateway", "SnatEntry") => None,
-            ("ServerGroup", _) => (!resource.texts(path).is_empty()).then_some(resource),
-            _ => state.of(other).find(holds),
+        // A server group names those that use it; everything else is named by them.
+        let holder = if resource.kind == *other {
+            (!resource.texts(path).is_empty()).then_some(resource)
+        } else {
+            state.of(other).find(holds)
         };
         if let Some(holder) = holder {
             let message = format!("The specified resource has dependent resources: {}", holder.id);
