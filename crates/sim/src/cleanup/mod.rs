@@ -24,7 +24,7 @@ pub(crate) mod swarm;
 mod truth;
 
 pub use deed::{Deed, Leftover};
-pub(crate) use rest::at_rest;
+pub(crate) use rest::{at_rest, waits_rightly};
 pub(crate) use truth::{Truth, has_checked, open_account, wrote, wrote_ledger};
 
 /// The key of a Secret with the id of the account that its credentials lead to.

@@ -1,6 +1,6 @@
 //! Dirty accounts at rest: each may not be touched, or is stuck, with a reason that is true.
 
-use super::truth::left_in;
+use super::truth::{is_disputed, left_in};
 use crate::stage::{
     call::Side,
     eyes::now,
@@ -43,6 +43,7 @@ pub(crate) fn at_rest(world: &World) -> Vec<Violation> {
                 found.push(CleaningViolation::AnnotatedOtherwise(name, stuck.to_string()));
             }
             Some(_) => (),
+            None if is_disputed(world, &name) => (),
             None => {
                 let stage = record.map_or("not begun", |record| Stage::as_str(record.stage));
                 found.push(CleaningViolation::NeitherFreeNorStuck(name, stage.to_owned()));
@@ -50,6 +51,17 @@ pub(crate) fn at_rest(world: &World) -> Vec<Violation> {
         }
     }
     found.into_iter().map(Violation::from).collect()
+}
+
+/// Whether the account that a request could have is recorded as the same account of the cloud as another entry, which is not free: entries of one
+/// account go to one tenant.
+pub(crate) fn waits_rightly(world: &World, violation: &Violation) -> bool {
+    let Violation::CouldBeServed(_, account) = violation else { return false };
+    let state = world.state();
+    let recorded = &state.truth.recorded;
+    let Some(id) = recorded.get(account).map(|recorded| &recorded.id) else { return false };
+    let mut others = recorded.iter().filter(|(other, recorded)| *other != account && recorded.id == *id);
+    others.any(|(other, _)| state.eyes.scene.entries.get(other).is_none_or(|entry| !entry.is_free()))
 }
 
 fn is_true(world: &World, name: &AccountName, stuck: &Stuck) -> bool {

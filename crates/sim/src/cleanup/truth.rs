@@ -394,9 +394,33 @@ fn why_untouchable(scene: &Scene, truth: &Truth, name: &AccountName) -> Option<S
         other != name && (credential(other) == own || (id.is_some() && recorded == id))
     };
     let mut others = scene.entries.iter().filter(|(other, _)| is_same(other));
-    let used = others.find(|(other, entry)| {
-        let is_held = !entry.dirty && (entry.tenant.is_some() || !entry.is_dedicated());
-        is_held || scene.shoots.values().any(|shoot| shoot.account == **other)
-    });
+    let used = others.find(|(other, entry)| is_held(entry) || has_shoot(scene, other));
     used.map(|(other, _)| format!("{other} is the same account, and in use"))
+}
+
+fn is_held(entry: &Entry) -> bool {
+    !entry.dirty && (entry.tenant.is_some() || !entry.is_dedicated())
+}
+
+fn has_shoot(scene: &Scene, entry: &AccountName) -> bool {
+    scene.shoots.values().any(|shoot| shoot.account == *entry)
+}
+
+/// Whether another entry in use leads to the account of this one, or may: the cloud does not accept its credentials, and nobody has
+/// recorded its account. The cloud is asked every ten minutes only, so that this is a reason to wait, and what was deleted meanwhile is no violation.
+pub(super) fn is_disputed(world: &World, name: &AccountName) -> bool {
+    let state = world.state();
+    let (scene, truth) = (&state.eyes.scene, &state.truth);
+    let Some(id) = truth.recorded.get(name).map(|recorded| &recorded.id) else { return false };
+    let in_use = scene.entries.iter().filter(|(other, entry)| {
+        let has_request = scene.books.seats.iter().any(|seat| seat.account == **other);
+        *other != name && (is_held(entry) || has_shoot(scene, other) || has_request)
+    });
+    in_use.into_iter().any(|(other, _)| match truth.leads_to(scene, other) {
+        Some(leads_to) if leads_to == id => true,
+        leads_to => {
+            let is_refused = leads_to.is_none_or(|leads_to| world.cloud.faults(leads_to).revoked);
+            is_refused && !truth.recorded.contains_key(other)
+        }
+    })
 }

@@ -249,6 +249,7 @@ fn at_rest(world: &World) -> Vec<Violation> {
         violations.extend(world.grants_at_rest());
     }
     if world.options.settle > 0 {
+        violations.retain(|violation| !cleanup::waits_rightly(world, violation));
         violations.extend(cleanup::at_rest(world));
     }
     violations
