@@ -12,7 +12,7 @@ help: ## Show this list
 test: ## Run every test, on real API servers where Go is there; ends with one line of totals
 	@scripts/test
 
-test-openstack: ## Run the account cleaner against a real OpenStack; no part of `make test`, takes minutes
+test-openstack: ## Clean projects of a real OpenStack, and compare with its own client; no part of `make test`, takes minutes
 	@clouds/test-openstack
 
 conformance: ## Send the same requests to the embedded and the real API server, and compare

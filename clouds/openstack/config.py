@@ -184,8 +184,10 @@ connection = {database(state, "cinder")}
 [nova]
 {user}
 {shared}""",
+        # The driver has two cores, which are enough for a dozen projects at once only if they are shared.
         "nova.conf": f"""
 [DEFAULT]
+cpu_allocation_ratio = 16
 transport_url = {transport(ports)}
 rpc_response_timeout = {RPC_SECONDS}
 compute_driver = fake.SmallFakeDriver

@@ -178,7 +178,7 @@ pub fn audit(cloud: &str, known: &BTreeSet<String>) -> Result<Vec<String>, Strin
     Ok(faults)
 }
 
-fn clouds() -> PathBuf {
+pub(crate) fn clouds() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clouds")
 }
 
@@ -187,7 +187,7 @@ fn post(endpoint: &str, path: &str, body: &Value) -> Result<Value, String> {
 }
 
 /// One request, on a connection of its own: tests need no HTTP client for it.
-fn send(endpoint: &str, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+pub(crate) fn send(endpoint: &str, method: &str, path: &str, body: &Value) -> Result<Value, String> {
     let failed = |error: std::io::Error| format!("{method} {path}: {error}");
     let (host, body) = (endpoint.trim_start_matches("http://"), body.to_string());
     let mut stream = TcpStream::connect(host).map_err(failed)?;

@@ -21,6 +21,7 @@
 
 mod clouds;
 mod kubectl;
+mod openstack;
 mod postgres;
 mod search;
 
@@ -31,6 +32,7 @@ pub use allotment_garden::{
 };
 pub use clouds::{AwsAccount, AwsCloud, NoCloud, audit as audit_cloud, script as cloud_script};
 pub use kubectl::{Kubectl, NoKubectl, Said};
+pub use openstack::{CallCounter, OpenStackCloud, OpenStackProject};
 pub use postgres::{NoPostgres, Postgres, PostgresPair, PostgresSetup, Replication};
 pub use search::{Search, every_object, in_objects};
 

@@ -1,147 +1,37 @@
-//! Returned accounts: emptied, proven empty, handed to the next tenant.
+//! Returned accounts of AWS: emptied, proven empty, handed to the next tenant.
 
-use super::stage::{Fault, Stage};
-use allotment_api::names::annotation;
-use allotment_clouds::{Patience, http::Rates};
-use allotment_core::{
-    cleanup::{Cloud as CloudName, KindName, Mode, Stage as CleaningStage, Timing},
-    pool::{AccountName, Holding, LabelKeys},
+use super::{
+    returned::{
+        Cleaner, account, attempt_again, free, give_back, in_stage, policy, set_credentials, start_cleaner,
+        stuck_with, taken_in, until, use_account,
+    },
+    stage::{Fault, Stage},
 };
+use allotment_clouds::{Patience, http::Rates};
+use allotment_core::cleanup::{Cloud as CloudName, Mode, Stage as CleaningStage};
 use allotment_operator::{
-    cleanup::{Clouds, GardenClouds, Operator, Parts, Policy, Settings},
+    cleanup::{GardenClouds, Policy},
     ledger::{About, Event},
-    metrics::Metrics,
-    runtime::{clock::Clock, controller::Controller as _},
 };
 use allotment_testing::{AwsAccount, AwsCloud, Landscape, Outcome};
 use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::Secret;
-use kube::{
-    Api, ResourceExt,
-    api::{Patch, PatchParams},
-};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tokio::{task::JoinHandle, time::Instant};
-
-/// The Shoot whose leftovers the test cloud makes is `shoot--p--c`.
-pub const PROJECT: &str = "p";
-pub const SHOOT: &str = "c";
+use std::{sync::Arc, time::Duration};
 
 /// One region is enough for the shell, and every listing of another one takes the test cloud seconds.
 pub const REGION: &str = "eu-central-1";
 
+/// Deletions of the test cloud take two seconds.
+pub const PATIENCE: Patience = Patience { most: Duration::from_secs(5), every: Duration::from_millis(100) };
+
 pub fn new_account() -> Result<AwsAccount, Fault> {
     Ok(AwsCloud::shared()?.account_with(&json!({ "regions": [REGION] }))?)
-}
-
-/// Tries for four minutes: all cases share one test cloud.
-pub async fn until<T>(what: &str, attempt: impl AsyncFn() -> Result<T, String>) -> Result<T, Fault> {
-    let end = Instant::now() + Duration::from_secs(240);
-    loop {
-        match attempt().await {
-            Ok(value) => return Ok(value),
-            Err(last) if Instant::now() > end => return Err(format!("{what}: last seen: {last}").into()),
-            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
-        }
-    }
 }
 
 /// A pool of one account, whose credentials lead into the test cloud.
 struct Returned {
     stage: Stage,
     cloud: AwsAccount,
-}
-
-/// An operator that ends with its handle.
-pub struct Cleaner {
-    pub operator: Operator,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Cleaner {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-pub fn policy(mode: Mode) -> Policy {
-    let absent = ["FileSystem", "MountTarget"].map(KindName::of);
-    Policy {
-        mode,
-        timing: Timing {
-            settle: SignedDuration::from_millis(300),
-            pause: SignedDuration::from_millis(100),
-            retry: SignedDuration::from_millis(300),
-            retry_stuck: SignedDuration::from_mins(10),
-            passes: 4,
-            ..Timing::default()
-        },
-        assume_absent: BTreeMap::from([("aws".to_owned(), absent.into_iter().collect())]),
-        ..Policy::default()
-    }
-}
-
-/// Runs a cleaner without a Lease, as whoever leads does.
-pub fn start_cleaner(stage: &Stage, identity: &str, policy: Policy, clouds: Arc<dyn Clouds>) -> Cleaner {
-    let operator = cleaner(stage, identity, policy, clouds);
-    let runs = operator.clone();
-    let task = tokio::spawn(async move { runs.run_as_leader().await });
-    Cleaner { operator, task }
-}
-
-/// A cleaner, not started.
-pub fn cleaner(stage: &Stage, identity: &str, policy: Policy, clouds: Arc<dyn Clouds>) -> Operator {
-    Operator::new(Parts {
-        control_plane: stage.plot.landscape.control_plane.clone(),
-        garden: stage.plot.landscape.garden.clone(),
-        ledger: stage.ledger.clone(),
-        clouds,
-        settings: Settings {
-            garden_namespace: stage.plot.garden_namespace.clone(),
-            project: PROJECT.to_owned(),
-            lease_namespace: stage.plot.namespace.clone(),
-            identity: identity.to_owned(),
-            binding_kind: stage.kind,
-            labels: LabelKeys::default(),
-            workers: 4,
-        },
-        policy,
-        patience: Patience { most: Duration::from_secs(5), every: Duration::from_millis(100) },
-        clock: Clock::system(),
-        metrics: Metrics::new(),
-    })
-}
-
-/// A tenant has the account, with a Shoot in it that the ledger remembers.
-pub async fn use_account(stage: &Stage) -> Result<(), Fault> {
-    let request = stage.ask("first", "ga-1").await?;
-    assert_eq!(stage.bound("first").await?, "a");
-    stage.shoot(SHOOT, "a", Some(&request)).await?;
-    until("the Shoot is remembered", async || {
-        let shoots = stage.ledger.past_shoots(&account()).await.map_err(|error| error.to_string())?;
-        if shoots.is_empty() { Err("no Shoot".to_owned()) } else { Ok(()) }
-    })
-    .await
-}
-
-/// The Shoot is force-deleted, so everything is left, and the request is deleted.
-pub async fn give_back(stage: &Stage) -> Result<(), Fault> {
-    stage.delete_shoot(SHOOT).await?;
-    stage.delete("first").await?;
-    until("the account is dirty", async || {
-        let row = stage.ledger.account(&account()).await.map_err(|error| error.to_string())?;
-        let holding = row.map(|row| row.holding);
-        if matches!(holding, Some(Holding::Dirty(_))) { Ok(()) } else { Err(format!("{holding:?}")) }
-    })
-    .await
-}
-
-/// Whether the account carries neither label.
-pub async fn is_free(stage: &Stage) -> Result<(), String> {
-    let binding = stage.bindings().get("a").await.map_err(|error| error.to_string())?;
-    let is_free = ["dirty", "tenantName"].iter().all(|key| !binding.labels().contains_key(*key));
-    if is_free { Ok(()) } else { Err(format!("{:?} {:?}", binding.labels(), binding.annotations())) }
 }
 
 impl Returned {
@@ -155,13 +45,10 @@ impl Returned {
     }
 
     async fn use_credentials_of(&self, cloud: &AwsAccount) -> Result<(), Fault> {
-        let plot = &self.stage.plot;
-        let secrets: Api<Secret> = Api::namespaced(plot.landscape.garden.clone(), &plot.garden_namespace);
-        let keys = json!({ "stringData": {
+        let keys = json!({
             "accessKeyID": cloud.access_key_id(), "secretAccessKey": cloud.secret_access_key(),
-        } });
-        secrets.patch("a", &PatchParams::default(), &Patch::Merge(&keys)).await?;
-        Ok(())
+        });
+        set_credentials(&self.stage, &keys).await
     }
 
     fn start(&self, identity: &str, policy: Policy) -> Cleaner {
@@ -169,12 +56,12 @@ impl Returned {
         let garden = self.stage.plot.landscape.garden.clone();
         let clouds =
             GardenClouds::new(garden, rates).with_endpoint(CloudName::Aws, Some(self.cloud.endpoint.clone()));
-        start_cleaner(&self.stage, identity, policy, Arc::new(clouds))
+        start_cleaner(&self.stage, identity, policy, PATIENCE, Arc::new(clouds))
     }
 
-    /// Waits until the id of the account is recorded, and everything that was in it.
     async fn taken_in(&self) -> Result<(), Fault> {
-        taken_in(&self.stage, &self.cloud).await
+        assert_eq!(taken_in(&self.stage).await?.as_str(), self.cloud.id());
+        Ok(())
     }
 
     /// A tenant uses the account. Returns the ids of everything that its Shoot made, by kind.
@@ -192,9 +79,8 @@ impl Returned {
         self.given_back().await
     }
 
-    /// Waits until the account carries neither label.
     async fn free(&self) -> Result<(), Fault> {
-        until("the account is free", async || is_free(&self.stage).await).await
+        free(&self.stage).await
     }
 
     fn is_empty(&self) -> Result<bool, Fault> {
@@ -202,36 +88,8 @@ impl Returned {
     }
 
     async fn stuck_with(&self, words: &str) -> Result<(), Fault> {
-        stuck_with(&self.stage, words).await
+        stuck_with(&self.stage, words).await.map(drop)
     }
-}
-
-/// Waits until the id of the account is recorded, and everything that was in it.
-pub async fn taken_in(stage: &Stage, cloud: &AwsAccount) -> Result<(), Fault> {
-    until("the account is taken in", async || {
-        let recorded = stage.ledger.cloud_account(&account()).await.map_err(|error| error.to_string())?;
-        match recorded {
-            Some(recorded) if recorded.id.as_str() == cloud.id() && recorded.baseline.is_some() => Ok(()),
-            other => Err(format!("{other:?}")),
-        }
-    })
-    .await
-}
-
-/// Waits until the annotation of the account has these words; it is dirty still.
-pub async fn stuck_with(stage: &Stage, words: &str) -> Result<(), Fault> {
-    let api = stage.bindings();
-    until(&format!("the account is stuck with {words:?}"), async || {
-        let binding = api.get("a").await.map_err(|error| error.to_string())?;
-        let found = binding.annotations().get(annotation::CLEANUP_STUCK).cloned().unwrap_or_default();
-        if found.contains(words) { Ok(()) } else { Err(format!("{found:?} {:?}", binding.labels())) }
-    })
-    .await?;
-    stage.labelled("a", "dirty", Some("true")).await
-}
-
-pub fn account() -> AccountName {
-    AccountName::new("a")
 }
 
 pub async fn a_returned_account_is_emptied_and_claimed_by_another_tenant(landscape: Landscape) -> Outcome {
@@ -305,8 +163,7 @@ pub async fn an_item_that_cannot_be_deleted_is_named(landscape: Landscape) -> Ou
     assert_eq!(record.stage, CleaningStage::Stuck);
     // Once it is allowed, a person asks for another attempt.
     returned.cloud.control_delete("rules")?;
-    let patch = json!({ "metadata": { "annotations": { annotation::CLEANUP_STUCK: null } } });
-    stage.bindings().patch("a", &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    attempt_again(stage).await?;
     returned.free().await?;
     assert!(returned.is_empty()?);
     Ok(())
@@ -320,12 +177,7 @@ pub async fn an_item_that_appears_while_it_settles_keeps_an_account_dirty(landsc
     let _cleaner = returned.start("cleaner", slow);
     returned.taken_in().await?;
     returned.used_and_given_back().await?;
-    until("the account settles", async || {
-        let cleaning = returned.stage.ledger.cleaning(&account()).await.map_err(|error| error.to_string())?;
-        let stage = cleaning.map(|cleaning| cleaning.record.stage);
-        if stage == Some(CleaningStage::Settling) { Ok(()) } else { Err(format!("{stage:?}")) }
-    })
-    .await?;
+    in_stage(&returned.stage, CleaningStage::Settling).await?;
     returned.cloud.control("rules", &json!({ "action": "ec2:DeleteVolume", "code": "deny" }))?;
     let appears = json!({ "kind": "volume", "region": REGION, "afterSeconds": 0 });
     returned.cloud.control("appear", &appears)?;

@@ -1,9 +1,10 @@
 //! Returned accounts whose credentials are no Secret: a WorkloadIdentity, for which the garden signs tokens, or an InternalSecret.
 
 use super::{
-    cleanup::{
-        REGION, account, cleaner, give_back, is_free, new_account, policy, start_cleaner, stuck_with,
-        taken_in, until, use_account,
+    cleanup::{PATIENCE, REGION, new_account},
+    returned::{
+        account, cleaner, free, give_back, is_free, policy, start_cleaner, stuck_with, taken_in, until,
+        use_account,
     },
     stage::{Fault, Stage},
 };
@@ -88,12 +89,12 @@ pub async fn an_account_of_a_workload_identity_is_emptied_and_claimed_by_another
     let (stage, cloud) = (&identified.stage, &identified.cloud);
     let _subscriptions = stage.start();
     let clouds = clouds(landscape.garden.clone(), cloud);
-    let _cleaner = start_cleaner(stage, "cleaner", policy(Mode::Delete), clouds);
-    taken_in(stage, cloud).await?;
+    let _cleaner = start_cleaner(stage, "cleaner", policy(Mode::Delete), PATIENCE, clouds);
+    assert_eq!(taken_in(stage).await?.as_str(), cloud.id());
     identified.used_and_given_back().await?;
     // Keys last an hour, and a large account longer.
     cloud.control_delete("sessions")?;
-    until("the account is free", async || is_free(stage).await).await?;
+    free(stage).await?;
     assert!(identified.is_empty()?, "boto3 sees it empty");
     let proof = stage.ledger.proof(&account()).await?.unwrap();
     assert_eq!(proof.proof.account.as_str(), cloud.id());
@@ -112,9 +113,11 @@ pub async fn a_workload_identity_whose_role_is_gone_frees_nothing_and_shows_no_t
     let log = Log::default();
     let kubeconfig = Kubeconfig::read_from(&landscape.garden_kubeconfig)?;
     let clouds = OwnClient { kubeconfig, cloud: cloud.clone(), made: OnceCell::new() };
-    let overheard =
-        Overheard::start(log.clone(), cleaner(stage, "cleaner", policy(Mode::Delete), Arc::new(clouds)));
-    taken_in(stage, cloud).await?;
+    let overheard = Overheard::start(
+        log.clone(),
+        cleaner(stage, "cleaner", policy(Mode::Delete), PATIENCE, Arc::new(clouds)),
+    );
+    assert_eq!(taken_in(stage).await?.as_str(), cloud.id());
     identified.used_and_given_back().await?;
     cloud.control_delete("roles")?;
     stuck_with(stage, "AccessDenied").await?;
@@ -242,12 +245,12 @@ pub async fn an_account_of_an_internal_secret_is_emptied(landscape: Landscape) -
     stage.plot.bind("a", Provider::Aws, json!({ "hyperscalerType": "aws" }), reference).await?;
     let _subscriptions = stage.start();
     let clouds = clouds(landscape.garden.clone(), &cloud);
-    let _cleaner = start_cleaner(&stage, "cleaner", policy(Mode::Delete), clouds);
-    taken_in(&stage, &cloud).await?;
+    let _cleaner = start_cleaner(&stage, "cleaner", policy(Mode::Delete), PATIENCE, clouds);
+    assert_eq!(taken_in(&stage).await?.as_str(), cloud.id());
     use_account(&stage).await?;
     cloud.script("fill", &["--region", REGION])?;
     give_back(&stage).await?;
-    until("the account is free", async || is_free(&stage).await).await?;
+    free(&stage).await?;
     assert_eq!(cloud.script("left", &[])?["empty"], true);
     Ok(())
 }

@@ -1,10 +1,13 @@
 //! A cleaner that is killed, and credentials that are revoked, in the middle of a cleaning. The cloud is in memory.
 
 use super::{
-    cleanup::{PROJECT, SHOOT, account, give_back, is_free, policy, start_cleaner, until, use_account},
+    cleanup::PATIENCE,
+    returned::{
+        Cleaner, PROJECT, SHOOT, account, attempt_again, free, give_back, in_stage, is_free, policy,
+        start_cleaner, stuck_with, taken_in, use_account,
+    },
     stage::{Fault, Stage},
 };
-use allotment_api::names::annotation;
 use allotment_clouds::{
     Cloud,
     memory::{Faults, MemoryCloud, Nature, leftovers_of_shoot},
@@ -13,10 +16,6 @@ use allotment_core::cleanup::{CloudAccountId, Mode, Place, Stage as CleaningStag
 use allotment_operator::cleanup::{Clouds, OpenAccount, OpenError};
 use allotment_testing::{Landscape, Outcome};
 use futures::{FutureExt, future::BoxFuture};
-use kube::{
-    ResourceExt,
-    api::{Patch, PatchParams},
-};
 use serde_json::json;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -49,8 +48,8 @@ impl InMemory {
         }
     }
 
-    pub fn start(&self, stage: &Stage) -> super::cleanup::Cleaner {
-        start_cleaner(stage, "cleaner", policy(Mode::Delete), Arc::new(self.clone()))
+    pub fn start(&self, stage: &Stage) -> Cleaner {
+        start_cleaner(stage, "cleaner", policy(Mode::Delete), PATIENCE, Arc::new(self.clone()))
     }
 }
 
@@ -59,14 +58,6 @@ pub async fn returned(landscape: &Landscape) -> Result<(Stage, InMemory), Fault>
     let (stage, cloud) = (Stage::new(landscape).await?, InMemory::new());
     stage.accounts(&["a"], json!({ "hyperscalerType": "aws" })).await?;
     Ok((stage, cloud))
-}
-
-pub async fn taken_in(stage: &Stage) -> Result<(), Fault> {
-    until("the account is taken in", async || {
-        let recorded = stage.ledger.cloud_account(&account()).await.map_err(|error| error.to_string())?;
-        if recorded.is_some_and(|recorded| recorded.baseline.is_some()) { Ok(()) } else { Err(String::new()) }
-    })
-    .await
 }
 
 pub async fn a_cleaner_that_is_killed_again_and_again_ends_all_the_same(landscape: Landscape) -> Outcome {
@@ -96,7 +87,7 @@ pub async fn a_cleaner_that_is_killed_again_and_again_ends_all_the_same(landscap
     }
     assert!(stages.len() > 2, "it was killed in several stages: {stages:?}");
     let last = cloud.start(&stage);
-    until("the account is free", async || is_free(&stage).await).await?;
+    free(&stage).await?;
     assert_eq!(cloud.0.leftovers(&ID), []);
     assert_eq!(cloud.0.items(&ID), pristine, "nothing that came with the account is gone");
     // The next tenant's items are nobody's business, with the cleaner running.
@@ -119,23 +110,12 @@ pub async fn credentials_that_are_revoked_in_the_middle_are_told_about(landscape
     cloud.fill();
     cloud.0.set_faults(&ID, Faults { latency: Duration::from_millis(5), ..Faults::default() });
     give_back(&stage).await?;
-    until("items are deleted", async || {
-        let cleaning = stage.ledger.cleaning(&account()).await.map_err(|error| error.to_string())?;
-        let stage = cleaning.map(|cleaning| cleaning.record.stage);
-        if stage == Some(CleaningStage::Deleting) { Ok(()) } else { Err(format!("{stage:?}")) }
-    })
-    .await?;
+    in_stage(&stage, CleaningStage::Deleting).await?;
     cloud.0.set_faults(&ID, Faults { revoked: true, ..Faults::default() });
-    let stuck = async || {
-        let binding = stage.bindings().get("a").await.map_err(|error| error.to_string())?;
-        let found = binding.annotations().get(annotation::CLEANUP_STUCK).cloned().unwrap_or_default();
-        if found.contains("AuthFailure") { Ok(()) } else { Err(format!("{found:?}")) }
-    };
-    until("it is stuck", stuck).await?;
+    stuck_with(&stage, "AuthFailure").await?;
     cloud.0.set_faults(&ID, Faults::default());
-    let patch = json!({ "metadata": { "annotations": { annotation::CLEANUP_STUCK: null } } });
-    stage.bindings().patch("a", &PatchParams::default(), &Patch::Merge(&patch)).await?;
-    until("the account is free", async || is_free(&stage).await).await?;
+    attempt_again(&stage).await?;
+    free(&stage).await?;
     assert_eq!(cloud.0.leftovers(&ID), []);
     Ok(())
 }

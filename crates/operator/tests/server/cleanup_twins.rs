@@ -1,8 +1,8 @@
 //! Pool entries that lead to one account of the cloud, though nothing in the garden says so.
 
 use super::{
-    cleanup::{account, give_back, is_free, until, use_account},
-    cleanup_kills::{ID, returned, taken_in},
+    cleanup_kills::{ID, returned},
+    returned::{account, free, give_back, taken_in, until, use_account},
     stage::Fault,
 };
 use allotment_api::kyma::SubscriptionPhase;
@@ -34,7 +34,7 @@ pub async fn an_account_is_not_emptied_while_another_entry_that_leads_to_it_is_i
     assert_eq!(cloud.0.deletions(&ID).len(), 0, "a Shoot is in it");
     stage.delete_shoot("of-b").await?;
     stage.bindings().delete("b", &DeleteParams::default()).await?;
-    until("the account is free", async || is_free(&stage).await).await?;
+    free(&stage).await?;
     assert_eq!(cloud.0.leftovers(&ID), []);
     Ok(())
 }

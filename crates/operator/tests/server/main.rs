@@ -25,6 +25,7 @@ mod protection;
 mod releases;
 mod rendering;
 mod restored;
+mod returned;
 mod revoking;
 mod stage;
 mod targets;

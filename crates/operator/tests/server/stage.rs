@@ -36,6 +36,7 @@ pub struct Stage {
     pub plot: Plot,
     pub ledger: Ledger,
     pub kind: BindingKind,
+    pub provider: Provider,
     pub multi_account: MultiAccount,
     pub cap: Option<u32>,
 }
@@ -83,6 +84,7 @@ impl Stage {
             plot,
             ledger,
             kind: BindingKind::default(),
+            provider: Provider::Aws,
             multi_account: MultiAccount::default(),
             cap: None,
         })
@@ -98,7 +100,7 @@ impl Stage {
     /// Puts accounts with these names into the pool.
     pub async fn accounts(&self, names: &[&str], labels: Value) -> Result<(), Fault> {
         for name in names {
-            self.plot.add_account(name, Provider::Aws, labels.clone()).await?;
+            self.plot.add_account(name, self.provider, labels.clone()).await?;
         }
         Ok(())
     }
@@ -187,7 +189,8 @@ impl Stage {
 
     /// Asks for an account for this tenant.
     pub async fn ask(&self, name: &str, tenant: &str) -> Result<SubscriptionRequest, Fault> {
-        self.ask_with(name, json!({ "provider": "aws", "subscriptionSelector": tenant })).await
+        let provider = self.provider.as_str();
+        self.ask_with(name, json!({ "provider": provider, "subscriptionSelector": tenant })).await
     }
 
     pub async fn ask_with(&self, name: &str, spec: Value) -> Result<SubscriptionRequest, Fault> {
@@ -279,8 +282,11 @@ impl Stage {
         binding: &str,
         request: Option<&SubscriptionRequest>,
     ) -> Result<Shoot, Fault> {
-        let mut shoot: Value =
-            serde_saphyr::from_str(include_str!("../../../../landscape/manifests/shoots/aws.yaml"))?;
+        let manifest = match self.provider {
+            Provider::Openstack => include_str!("../../../../landscape/manifests/shoots/openstack.yaml"),
+            _ => include_str!("../../../../landscape/manifests/shoots/aws.yaml"),
+        };
+        let mut shoot: Value = serde_saphyr::from_str(manifest)?;
         shoot["metadata"] = json!({ "name": name, "namespace": self.plot.garden_namespace });
         if let Some(request) = request {
             shoot["metadata"]["labels"] = json!({ label::SUBSCRIPTION_REQUEST: request.uid().unwrap() });
