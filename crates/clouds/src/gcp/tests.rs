@@ -26,7 +26,7 @@ fn every_kind_is_listed_where_the_table_says_and_can_be_deleted() {
         assert_eq!(matches!(kind.scope, Scope::Global), is_global, "{}", paths.kind);
         assert!(!paths.delete.is_empty(), "{}", paths.kind);
         let is_in_scope = |path: &&str| path.starts_with("global/") == is_global;
-        assert!(paths.delete.iter().all(|path| is_in_scope(&path)), "{}", paths.kind);
+        assert!(paths.delete.iter().all(is_in_scope), "{}", paths.kind);
     }
 }
 
