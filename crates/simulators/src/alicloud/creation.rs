@@ -225,7 +225,7 @@ fn after(
         }
         "ElasticIp" => {
             answer["EipAddress"] =
-                json!(state.find("ElasticIp", id).map(|eip| eip.text("IpAddress").to_owned()))
+                json!(state.find("ElasticIp", id).map(|eip| eip.text("IpAddress").to_owned()));
         }
         "SnapshotGroup" => {
             let instance = parameters.get("InstanceId").unwrap_or_default().to_owned();

@@ -103,7 +103,7 @@ pub(super) fn check(state: &mut State, call: &Call, made: &mut u64) -> Result<()
     let permission = call.permission();
     let region = call.parameters.region().unwrap_or_default().to_owned();
     state.faults.all += 1;
-    if state.faults.every.is_some_and(|every| state.faults.all % every == 0) {
+    if state.faults.every.is_some_and(|every| state.faults.all.is_multiple_of(every)) {
         return Err(refuse(400, "Throttling.User", "Request was denied due to user flow control."));
     }
     let is_throttled =
