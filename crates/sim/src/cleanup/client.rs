@@ -19,6 +19,7 @@ use allotment_core::{
 use allotment_operator::{
     cleanup::{Clouds, OpenAccount, OpenError},
     runtime::call::call,
+    subscription::CredentialsName,
 };
 use futures::{
     FutureExt,
@@ -45,7 +46,7 @@ impl Clouds for SimClouds {
     fn open(&self, account: OpenAccount) -> BoxFuture<'_, Result<Arc<dyn Cloud>, OpenError>> {
         async move {
             let (world, replica) = (self.world.clone(), self.replica);
-            let Some((namespace, name)) = account.secret else {
+            let Some(CredentialsName { namespace, name, .. }) = account.credentials else {
                 return Err(OpenError::Unusable("it has no Secret".to_owned()));
             };
             let garden = Client::new(Wire::new(&world, Side::Garden, Role::Cleanup, replica), NAMESPACE);
