@@ -8,6 +8,7 @@ mod adoptions;
 mod brought;
 mod claims;
 mod cleanup;
+mod cleanup_clouds;
 mod cleanup_identity;
 mod cleanup_kills;
 mod cleanup_twins;
@@ -87,6 +88,9 @@ fn main() -> ExitCode {
         case!(cleanup_identity::the_rights_that_a_workload_identity_needs_are_those_of_the_chart)
             .only_on_real(NO_IDENTITIES),
         case!(cleanup_identity::an_account_of_an_internal_secret_is_emptied),
+        case!(cleanup_clouds::a_returned_subscription_of_azure_is_emptied_and_handed_on),
+        case!(cleanup_clouds::a_returned_project_of_google_is_emptied_and_handed_on),
+        case!(cleanup_clouds::a_returned_account_of_alibaba_is_emptied_and_handed_on),
         case!(cleanup_kills::a_cleaner_that_is_killed_again_and_again_ends_all_the_same),
         case!(cleanup_kills::credentials_that_are_revoked_in_the_middle_are_told_about),
         case!(cleanup_twins::an_account_is_not_emptied_while_another_entry_that_leads_to_it_is_in_use),

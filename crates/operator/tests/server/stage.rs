@@ -283,8 +283,11 @@ impl Stage {
         request: Option<&SubscriptionRequest>,
     ) -> Result<Shoot, Fault> {
         let manifest = match self.provider {
+            Provider::Aws => include_str!("../../../../landscape/manifests/shoots/aws.yaml"),
+            Provider::Azure => include_str!("../../../../landscape/manifests/shoots/az.yaml"),
+            Provider::Gcp => include_str!("../../../../landscape/manifests/shoots/gcp.yaml"),
             Provider::Openstack => include_str!("../../../../landscape/manifests/shoots/openstack.yaml"),
-            _ => include_str!("../../../../landscape/manifests/shoots/aws.yaml"),
+            Provider::Alicloud => include_str!("../../../../landscape/manifests/shoots/alicloud.yaml"),
         };
         let mut shoot: Value = serde_saphyr::from_str(manifest)?;
         shoot["metadata"] = json!({ "name": name, "namespace": self.plot.garden_namespace });
