@@ -135,6 +135,20 @@ done
 for controllers in cluster kubeconfig cluster,kubeconfig; do
   if may_read_secrets "$controllers"; then bad "$controllers can read the credentials"; else ok; fi
 done
+# tokens that a cloud takes for a login are for cleanup alone, and InternalSecrets for who asks for them
+garden_role() { controllers=$1; shift; render --set garden.render=true --set 'garden.credentialsNamespaces={garden-credentials}' --set "controllers={$controllers}" "$@"; }
+count() { grep -c "resources: \[$1\]"; }
+for controllers in cleanup subscription,cleanup; do
+  if [ "$(garden_role "$controllers" | count workloadidentities/token)" = 2 ]; then ok; else bad "$controllers gets no tokens"; fi
+  if [ "$(garden_role "$controllers" --set garden.internalSecrets=true | count internalsecrets)" = 2 ]; then ok; else bad "$controllers cannot read InternalSecrets"; fi
+  if garden_role "$controllers" | grep -q internalsecrets; then bad "$controllers can read InternalSecrets"; else ok; fi
+done
+for controllers in subscription cluster kubeconfig subscription,cluster,kubeconfig; do
+  if garden_role "$controllers" | grep -q workloadidentities/token; then bad "$controllers gets tokens"; else ok; fi
+done
+for controllers in cluster kubeconfig; do
+  if garden_role "$controllers" --set garden.internalSecrets=true | grep -q internalsecrets; then bad "$controllers can read InternalSecrets"; else ok; fi
+done
 if render --show-only templates/rbac.yaml --set 'controllers={cleanup}' | grep -A1 '^ *resources:' | grep -Eq 'kubeconfigrequests|subscriptionrequests'; then
   bad 'cleanup alone reads what tenants ask for'
 else ok; fi

@@ -78,3 +78,25 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "allotment.serverPort" -}}
 {{- regexFind "[0-9]+$" .Values.server.address -}}
 {{- end -}}
+
+{{/* Rights on the credentials of accounts, for whoever labels or cleans them. */}}
+{{- define "allotment.gardenCredentials" -}}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
+- apiGroups: [security.gardener.cloud]
+  resources: [workloadidentities]
+  verbs: [get]
+{{- if .Values.garden.internalSecrets }}
+# The client CAs of Shoots are InternalSecrets too.
+- apiGroups: [core.gardener.cloud]
+  resources: [internalsecrets]
+  verbs: [get]
+{{- end }}
+{{- if has "cleanup" .Values.controllers }}
+# cleanup: a token that the cloud takes for a login. It is exchanged at once, and kept nowhere.
+- apiGroups: [security.gardener.cloud]
+  resources: [workloadidentities/token]
+  verbs: [create]
+{{- end }}
+{{- end }}
