@@ -40,12 +40,15 @@ impl Server {
     /// Starts a server.
     pub fn start(simulator: Arc<dyn Simulator>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+        // Not by tokio: whoever starts it may be in a runtime of their own.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
         // Scripts block the thread of a test while they wait for an answer.
         let thread = std::thread::spawn(move || {
             runtime.block_on(async {
+                let Ok(listener) = TcpListener::from_std(listener) else { return };
                 tokio::select! {
                     () = accept(listener, simulator) => (),
                     _ = stopped => (),

@@ -2,8 +2,7 @@
 
 use super::{
     returned::{
-        Cleaner, account, free, give_back, policy, set_credentials, start_cleaner, stuck_with, taken_in,
-        use_account,
+        Cleaner, account, free, give_back, policy, set_credentials, start_cleaner, taken_in, use_account,
     },
     stage::{Fault, Stage},
 };
@@ -21,7 +20,7 @@ const PATIENCE: Patience = Patience { most: Duration::from_secs(5), every: Durat
 
 const REGION: &str = "eu-central-1";
 
-/// An account of a simulator. The server ends with it.
+/// An account of a simulator.
 struct Simulated<S> {
     provider: Provider,
     cloud: Cloud,
@@ -34,7 +33,8 @@ struct Simulated<S> {
     fill: Vec<&'static str>,
     /// A word of the credentials that nobody may tell.
     secret: String,
-    simulator: S,
+    /// Ends with it.
+    _simulator: S,
 }
 
 impl<S> Simulated<S> {
@@ -108,7 +108,7 @@ fn azure() -> Result<Simulated<Azure>, Fault> {
         ],
         fill: vec![],
         secret: account.own.secret.clone(),
-        simulator,
+        _simulator: simulator,
     })
 }
 
@@ -125,7 +125,7 @@ fn google() -> Result<Simulated<(Arc<gcp::GcpCloud>, Server)>, Fault> {
         environment: vec![("GCP_ENDPOINT", endpoint), ("GCP_KEY", key)],
         fill: vec![],
         secret: "PRIVATE KEY".to_owned(),
-        simulator: (cloud, server),
+        _simulator: (cloud, server),
     })
 }
 
@@ -144,7 +144,7 @@ fn alibaba() -> Result<Simulated<(Arc<Alicloud>, Server)>, Fault> {
         ],
         fill: vec!["--region", REGION],
         secret: credentials.access_key_secret.clone(),
-        simulator: (cloud, server),
+        _simulator: (cloud, server),
     })
 }
 
