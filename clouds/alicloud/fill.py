@@ -43,11 +43,15 @@ class Filler:
             )
             for number, zone in enumerate("ab")
         ]
-        self.table = self.make("route-table", "vpc", "CreateRouteTable", "RouteTableId", VpcId=self.vpc, RouteTableName=name, Tag=tags)
+        self.table = self.make(
+            "route-table", "vpc", "CreateRouteTable", "RouteTableId", VpcId=self.vpc, RouteTableName=name, Tag=tags
+        )
         self.call("vpc", "AssociateRouteTable", RouteTableId=self.table, VSwitchId=self.vswitches[1])
         ipv6 = self.make("ipv6-gateway", "vpc", "CreateIpv6Gateway", "Ipv6GatewayId", VpcId=self.vpc, Name=name, Tag=tags)
         self.make("ipv4-gateway", "vpc", "CreateIpv4Gateway", "Ipv4GatewayId", VpcId=self.vpc, Ipv4GatewayName=name, Tag=tags)
-        nat = self.call("vpc", "CreateNatGateway", VpcId=self.vpc, VSwitchId=self.vswitches[0], NatType="Enhanced", Name=name, Tag=tags)
+        nat = self.call(
+            "vpc", "CreateNatGateway", VpcId=self.vpc, VSwitchId=self.vswitches[0], NatType="Enhanced", Name=name, Tag=tags
+        )
         self.nat = nat["NatGatewayId"]
         self.made["nat-gateway"] = [self.nat]
         answer = self.call("vpc", "AllocateEipAddress", Name=f"{name}-eip-natgw-z0", Tag=tags)
@@ -84,7 +88,14 @@ class Filler:
 
     def route(self, table: str, to: str, hop: str, kind: str) -> None:
         self.make(
-            "route-entry", "vpc", "CreateRouteEntry", "RouteEntryId", RouteTableId=table, DestinationCidrBlock=to, NextHopId=hop, NextHopType=kind
+            "route-entry",
+            "vpc",
+            "CreateRouteEntry",
+            "RouteEntryId",
+            RouteTableId=table,
+            DestinationCidrBlock=to,
+            NextHopId=hop,
+            NextHopType=kind,
         )
 
     def more_network(self) -> None:
@@ -104,7 +115,12 @@ class Filler:
         )
         self.call("vpc", "AssociateRouteTablesWithVpcGatewayEndpoint", EndpointId=endpoint, RouteTableIds=[self.table])
         options = self.make(
-            "dhcp-options-set", "vpc", "CreateDhcpOptionsSet", "DhcpOptionsSetId", DhcpOptionsSetName="dhcp", DomainName="example.com"
+            "dhcp-options-set",
+            "vpc",
+            "CreateDhcpOptionsSet",
+            "DhcpOptionsSetId",
+            DhcpOptionsSetName="dhcp",
+            DomainName="example.com",
         )
         self.call("vpc", "AttachDhcpOptionsSetToVpc", DhcpOptionsSetId=options, VpcId=self.vpc)
         self.make(
@@ -182,7 +198,9 @@ class Filler:
             Bandwidth=10,
             InstanceChargeType="POSTPAY",
         )
-        customer = self.make("customer-gateway", "vpc", "CreateCustomerGateway", "CustomerGatewayId", IpAddress="192.0.2.1", Name="them")
+        customer = self.make(
+            "customer-gateway", "vpc", "CreateCustomerGateway", "CustomerGatewayId", IpAddress="192.0.2.1", Name="them"
+        )
         self.make(
             "vpn-connection",
             "vpc",
@@ -200,7 +218,15 @@ class Filler:
     def security_groups(self) -> None:
         """Nodes and users refer to each other."""
         self.groups = [
-            self.make("security-group", "ecs", "CreateSecurityGroup", "SecurityGroupId", VpcId=self.vpc, SecurityGroupName=name, Tag=self.tags)
+            self.make(
+                "security-group",
+                "ecs",
+                "CreateSecurityGroup",
+                "SecurityGroupId",
+                VpcId=self.vpc,
+                SecurityGroupName=name,
+                Tag=self.tags,
+            )
             for name in (f"{self.shoot}-sg", "users")
         ]
         nodes, users = self.groups
@@ -215,7 +241,12 @@ class Filler:
         key = f"{self.shoot}-ssh-publickey"
         self.make("key-pair", "ecs", "ImportKeyPair", "KeyPairName", KeyPairName=key, PublicKeyBody="ssh-rsa AAAA")
         spread = self.make("deployment-set", "ecs", "CreateDeploymentSet", "DeploymentSetId", DeploymentSetName="spread")
-        where = {"VSwitchId": self.vswitches[0], "SecurityGroupId": self.groups[0], "InstanceType": "ecs.g7.large", "ImageId": "m-x"}
+        where = {
+            "VSwitchId": self.vswitches[0],
+            "SecurityGroupId": self.groups[0],
+            "InstanceType": "ecs.g7.large",
+            "ImageId": "m-x",
+        }
         nodes = self.call(
             "ecs",
             "RunInstances",
@@ -256,7 +287,9 @@ class Filler:
             )
             if attach:
                 self.call("ecs", "AttachNetworkInterface", NetworkInterfaceId=interface, InstanceId=nodes[0])
-        self.make("command", "ecs", "CreateCommand", "CommandId", Name="command", Type="RunShellScript", CommandContent="ZWNobw==")
+        self.make(
+            "command", "ecs", "CreateCommand", "CommandId", Name="command", Type="RunShellScript", CommandContent="ZWNobw=="
+        )
         self.make("hpc-cluster", "ecs", "CreateHpcCluster", "HpcClusterId", Name="hpc")
         self.make(
             "capacity-reservation",
@@ -268,15 +301,28 @@ class Filler:
             PrivatePoolOptions={"Name": "reserved"},
             ZoneId=[f"{self.region}-a"],
         )
-        hosts = self.call("ecs", "AllocateDedicatedHosts", DedicatedHostType="ddh.g7", DedicatedHostName="host", ChargeType="PostPaid")
+        hosts = self.call(
+            "ecs", "AllocateDedicatedHosts", DedicatedHostType="ddh.g7", DedicatedHostName="host", ChargeType="PostPaid"
+        )
         self.made["dedicated-host"] = hosts["DedicatedHostIdSets"]["DedicatedHostId"]
-        self.make("prefix-list", "ecs", "CreatePrefixList", "PrefixListId", PrefixListName="list", MaxEntries=1, AddressFamily="IPv4")
+        self.make(
+            "prefix-list", "ecs", "CreatePrefixList", "PrefixListId", PrefixListName="list", MaxEntries=1, AddressFamily="IPv4"
+        )
         self.make("port-range-list", "ecs", "CreatePortRangeList", "PortRangeListId", PortRangeListName="ports", MaxEntries=1)
 
     def storage(self, disks: int) -> None:
         """Persistent volumes: one attached, one with a snapshot, and as many as were asked for."""
         made = [
-            self.make("disk", "ecs", "CreateDisk", "DiskId", ZoneId=f"{self.region}-a", Size=20, DiskName=f"d-pv-{number}", Tag=self.tags)
+            self.make(
+                "disk",
+                "ecs",
+                "CreateDisk",
+                "DiskId",
+                ZoneId=f"{self.region}-a",
+                Size=20,
+                DiskName=f"d-pv-{number}",
+                Tag=self.tags,
+            )
             for number in range(max(2, disks))
         ]
         call("ecs", self.region, "AttachDisk", DiskId=made[0], InstanceId=self.instances[0])
@@ -309,7 +355,15 @@ class Filler:
         self.make("access-control-list", "slb", "CreateAccessControlList", "AclId", AclName="acl")
         self.make("server-certificate", "slb", "UploadServerCertificate", "ServerCertificateId", ServerCertificateName="tls")
         self.make("ca-certificate", "slb", "UploadCACertificate", "CACertificateId", CACertificateName="ca")
-        self.make("cipher-policy", "slb", "CreateTLSCipherPolicy", "TLSCipherPolicyId", Name="tls", Ciphers=["AES128-SHA"], TLSVersions=["TLSv1.2"])
+        self.make(
+            "cipher-policy",
+            "slb",
+            "CreateTLSCipherPolicy",
+            "TLSCipherPolicyId",
+            Name="tls",
+            Ciphers=["AES128-SHA"],
+            TLSVersions=["TLSv1.2"],
+        )
         protection = (
             {
                 "DeletionProtectionConfig": {"Enabled": True, "Reason": "k8s"},
@@ -318,7 +372,9 @@ class Filler:
             if protect
             else {}
         )
-        zones = [{"VSwitchId": vswitch, "ZoneId": f"{self.region}-{zone}"} for vswitch, zone in zip(self.vswitches, "ab", strict=True)]
+        zones = [
+            {"VSwitchId": vswitch, "ZoneId": f"{self.region}-{zone}"} for vswitch, zone in zip(self.vswitches, "ab", strict=True)
+        ]
         balancer = self.make(
             "network-load-balancer",
             "nlb",
@@ -335,12 +391,22 @@ class Filler:
         self.call("vpc", "AssociateEipAddress", AllocationId=address, InstanceId=balancer, InstanceType="NlbInstance")
         self.make("server-group", "nlb", "CreateServerGroup", "ServerGroupId", VpcId=self.vpc, ServerGroupName="k8s.80", Tag=tags)
         self.make(
-            "security-policy", "nlb", "CreateSecurityPolicy", "SecurityPolicyId", SecurityPolicyName="tls", TlsVersions=["TLSv1.2"], Ciphers=["A"]
+            "security-policy",
+            "nlb",
+            "CreateSecurityPolicy",
+            "SecurityPolicyId",
+            SecurityPolicyName="tls",
+            TlsVersions=["TLSv1.2"],
+            Ciphers=["A"],
         )
 
     def protect(self) -> None:
         """The protections of the console that are not part of a creation."""
-        for kind, ids in (("NATGW", self.made["nat-gateway"]), ("EIP", self.made["address"]), ("CBWP", self.made["bandwidth-package"])):
+        for kind, ids in (
+            ("NATGW", self.made["nat-gateway"]),
+            ("EIP", self.made["address"]),
+            ("CBWP", self.made["bandwidth-package"]),
+        ):
             for made in ids:
                 self.call("vpc", "DeletionProtection", InstanceId=made, Type=kind, ProtectionEnable=True)
 

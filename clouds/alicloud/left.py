@@ -87,7 +87,13 @@ KINDS = {
     ),
     "security-group": ("ecs", "DescribeSecurityGroups", "SecurityGroups/SecurityGroup", "SecurityGroupId", TOKEN),
     "security-policy": ("nlb", "ListSecurityPolicy", "SecurityPolicies", "SecurityPolicyId", TOKEN),
-    "server-certificate": ("slb", "DescribeServerCertificates", "ServerCertificates/ServerCertificate", "ServerCertificateId", {}),
+    "server-certificate": (
+        "slb",
+        "DescribeServerCertificates",
+        "ServerCertificates/ServerCertificate",
+        "ServerCertificateId",
+        {},
+    ),
     "server-group": ("nlb", "ListServerGroups", "ServerGroups", "ServerGroupId", TOKEN),
     "snapshot": ("ecs", "DescribeSnapshots", "Snapshots/Snapshot", "SnapshotId", TOKEN),
     "snapshot-group": ("ecs", "DescribeSnapshotGroups", "SnapshotGroups/SnapshotGroup", "SnapshotGroupId", TOKEN),
@@ -136,7 +142,12 @@ def of_region(region: str) -> dict[str, list[str]]:
         if kind == "route-table":
             for table in items:
                 routes = every(
-                    region, "vpc", "DescribeRouteEntryList", "RouteEntrys/RouteEntry", {"MaxResult": 100}, RouteTableId=table[name]
+                    region,
+                    "vpc",
+                    "DescribeRouteEntryList",
+                    "RouteEntrys/RouteEntry",
+                    {"MaxResult": 100},
+                    RouteTableId=table[name],
                 )
                 if routes:
                     found.setdefault("route-entry", []).extend(route["RouteEntryId"] for route in routes)
