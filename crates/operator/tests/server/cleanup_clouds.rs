@@ -107,7 +107,7 @@ fn azure() -> Result<Simulated<Azure>, Fault> {
             ("AZURE_ASSERTION", assertion),
         ],
         fill: vec![],
-        secret: account.own.secret.clone(),
+        secret: account.own.secret,
         _simulator: simulator,
     })
 }
@@ -139,11 +139,11 @@ fn alibaba() -> Result<Simulated<(Arc<Alicloud>, Server)>, Fault> {
         keys: json!({ "accessKeyID": credentials.access_key_id, "accessKeySecret": credentials.access_key_secret }),
         environment: vec![
             ("ALICLOUD_ENDPOINT", endpoint),
-            ("ALICLOUD_ACCESS_KEY_ID", credentials.admin_key_id.clone()),
-            ("ALICLOUD_ACCESS_KEY_SECRET", credentials.admin_key_secret.clone()),
+            ("ALICLOUD_ACCESS_KEY_ID", credentials.admin_key_id),
+            ("ALICLOUD_ACCESS_KEY_SECRET", credentials.admin_key_secret),
         ],
         fill: vec!["--region", REGION],
-        secret: credentials.access_key_secret.clone(),
+        secret: credentials.access_key_secret,
         _simulator: (cloud, server),
     })
 }
