@@ -62,8 +62,9 @@ fn the_tables_need_no_cluster() {
     let waves: Vec<u64> = kinds.iter().map(|kind| kind["wave"].as_u64().unwrap()).collect();
     assert!(waves.is_sorted());
     let both = allotment(&["cleanup", "kinds", "-o", "yaml"]);
-    expect(&both, 0, &["cloud: aws", "cloud: openstack"]);
-    expect(&allotment(&["cleanup", "kinds", "gcp"]), 2, &["possible values: aws, openstack"]);
+    expect(&both, 0, &["cloud: aws", "cloud: azure", "cloud: gcp", "cloud: openstack", "cloud: alicloud"]);
+    let unknown = allotment(&["cleanup", "kinds", "gdch"]);
+    expect(&unknown, 2, &["possible values: aws, azure, gcp, openstack, alicloud"]);
 }
 
 #[test]
@@ -113,14 +114,15 @@ async fn served(section: &str) -> (World, world::Running) {
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_name_the_object_and_the_remedy() {
     let (world, _process) = served("{mode: delete}").await;
+    world.change("azure-01", json!({ "labels": { "hyperscalerType": "gdch" } })).await;
     for command in ["plan", "verify", "baseline"] {
         expect(
             &cleanup(&world, &[command, "nobody"]).await,
             1,
             &["no entry nobody", "allotment pool status"],
         );
-        let azure = cleanup(&world, &[command, "azure-01"]).await;
-        expect(&azure, 1, &["azure-01", "\"azure\" accounts is not supported", "by hand"]);
+        let other = cleanup(&world, &[command, "azure-01"]).await;
+        expect(&other, 1, &["azure-01", "\"gdch\" accounts is not supported", "by hand"]);
     }
     expect(&cleanup(&world, &["run", "nobody", "--yes"]).await, 1, &["no entry nobody"]);
     expect(
