@@ -1,7 +1,7 @@
 //! Azure, in all its clouds: one row for each kind, over calls of Azure Resource Manager.
 //!
 //! Resource Manager leaves out of a list whatever the credentials may not read, and says nothing. So every listing ends with
-//! the question for the permissions at the subscription ([`sight`]), and one that may be filtered is refused.
+//! the question for the permissions at the subscription (`sight`), and one that may be filtered is refused.
 
 mod call;
 mod delete;

@@ -179,11 +179,10 @@ impl Baseline {
         self.seen.iter().any(|seen| seen.place == *place && seen.count == *count && seen.id == id)
     }
 
-    /// Whether this very item was there.
+    /// Whether this very item was there. A listing can show an id twice: one that is gone, and its successor.
     pub fn has(&self, item: &Item) -> bool {
         let key = item.key();
-        let same = |known: &&BaselineItem| known.key == key;
-        self.items.iter().find(same).is_some_and(|known| known.incarnation == item.incarnation)
+        self.items.iter().any(|known| known.key == key && known.incarnation == item.incarnation)
     }
 
     /// What a count showed beyond the listing.
