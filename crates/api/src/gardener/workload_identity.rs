@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The shortest life of a token that can be asked for. Gardener may give it a longer one: an hour, unless it is configured.
 pub const SHORTEST_TOKEN_SECONDS: i64 = 600;
 
-/// What a WorkloadIdentity is for.
+/// The purpose of a WorkloadIdentity.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "security.gardener.cloud",
@@ -21,7 +21,7 @@ pub const SHORTEST_TOKEN_SECONDS: i64 = 600;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadIdentitySpec {
-    /// Who is to accept its tokens.
+    /// The audiences of its tokens.
     pub audiences: Vec<String>,
     /// The cloud that accepts them.
     pub target_system: TargetSystem,
@@ -39,7 +39,7 @@ pub struct TargetSystem {
     pub provider_config: Option<serde_json::Value>,
 }
 
-/// What Gardener says of a WorkloadIdentity.
+/// The status that Gardener writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkloadIdentityStatus {
     /// The subject of its tokens.
@@ -73,7 +73,7 @@ impl WorkloadIdentityTokenRequest {
     }
 }
 
-/// What comes back.
+/// The answer: a signed token.
 #[derive(Clone, Debug, Deserialize)]
 pub struct IssuedWorkloadToken {
     /// The token.

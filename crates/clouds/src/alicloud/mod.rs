@@ -59,7 +59,7 @@ pub struct Alicloud {
     clock: ServerClock,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     random: SystemRandom,
-    /// Where the services are that are not everywhere, asked anew with the places.
+    /// The regions of services that are not in all of them; read again with the places.
     regions: Mutex<BTreeMap<&'static str, Regions>>,
 }
 

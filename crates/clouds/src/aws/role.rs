@@ -29,7 +29,7 @@ const SESSION: &str = "allotment-cleanup";
 /// Keys that end within this time are renewed first: a call with its retries takes no longer, and sessions last an hour.
 const MARGIN: SignedDuration = SignedDuration::from_mins(5);
 
-/// Where keys come from.
+/// The source of keys.
 pub(super) enum Login {
     /// They are there.
     Keys(Arc<AwsKeys>),

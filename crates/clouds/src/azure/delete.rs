@@ -82,7 +82,7 @@ impl Azure {
         })
     }
 
-    /// What a provider says of one of its types: versions of the API, and locations. None if it does not have the type.
+    /// The description of a type by its provider: versions of the API, and locations. None if it does not have the type.
     pub(super) async fn offer(&self, namespace: &str, kind: &str) -> Result<Option<Value>, Refusal> {
         let path = format!("{}/providers/{}?api-version={RESOURCES}", self.subscription(), encode(namespace));
         let call = Call::get(path, "Microsoft.Resources/subscriptions/providers/read");

@@ -30,7 +30,7 @@ enum State {
     Failed(Refusal),
 }
 
-/// Where the result of an operation will be.
+/// The address that reports the result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     path: String,

@@ -16,7 +16,7 @@ pub struct AzureCredentials {
     pub client: String,
     /// How to log in.
     pub login: AzureLogin,
-    /// Which Azure.
+    /// The cloud of Azure: public, China or Government.
     pub cloud: AzureCloud,
 }
 

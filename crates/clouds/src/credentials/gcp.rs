@@ -41,7 +41,7 @@ pub struct GcpKey {
     pub private_key_id: Option<String>,
     /// The key, in PEM.
     pub private_key: SecretString,
-    /// Where a signed assertion becomes a token. A Secret could name any server here: the client accepts Google's only.
+    /// The server that exchanges a signed assertion for a token. A Secret could name any server here: the client accepts Google's only.
     pub token_uri: String,
 }
 
@@ -54,9 +54,9 @@ pub struct GcpWorkload {
     pub audience: String,
     /// The type of its tokens.
     pub subject_token_type: String,
-    /// Where one of its tokens becomes a token of Google; the client accepts Google's only.
+    /// The server that exchanges its token for one of Google; the client accepts Google's only.
     pub token_url: String,
-    /// Where that becomes a token of a service account; the client accepts Google's only.
+    /// The server that exchanges that for a token of a service account; the client accepts Google's only.
     pub impersonation_url: Option<String>,
 }
 

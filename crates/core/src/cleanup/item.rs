@@ -36,7 +36,7 @@ pub mod attribute {
     pub const EXTERNAL: &str = "external";
     /// The router that a NAT is part of.
     pub const ROUTER: &str = "router";
-    /// Which variety of its kind it is, in the cloud's words: a system disk, a primary interface, a system route table.
+    /// The variety of its kind, in the cloud's words: a system disk, a primary interface, a system route table.
     pub const VARIETY: &str = "variety";
     /// How it is paid for, in the cloud's words.
     pub const CHARGE: &str = "charge";
@@ -48,7 +48,7 @@ pub mod attribute {
     pub const LOCATION: &str = "location";
     /// The resource group that it is in, or that it is about.
     pub const RESOURCE_GROUP: &str = "resourceGroup";
-    /// What it applies to: `above` the account, the `account` itself, or something `below`.
+    /// The scope: `above` the account, the `account` itself, or something `below`.
     pub const SCOPE: &str = "scope";
     /// The principal that made it.
     pub const CREATOR: &str = "creator";

@@ -29,7 +29,7 @@ struct Simulated<S> {
     keys: Value,
     /// The environment of the scripts.
     environment: Vec<(&'static str, String)>,
-    /// What `fill` needs to be told.
+    /// Arguments of `fill`.
     fill: Vec<&'static str>,
     /// A word of the credentials that nobody may tell.
     secret: String,

@@ -9,7 +9,7 @@ use super::{
 };
 use serde_json::{Map, Value, json};
 
-/// What every region has from the beginning.
+/// The items that every region begins with.
 pub(super) fn default_vpc(state: &mut State, region: &str, made: &mut u64) {
     let given = |mut fields: Value| {
         fields["Given"] = json!(true);

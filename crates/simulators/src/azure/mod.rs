@@ -67,7 +67,7 @@ impl Azure {
     }
 }
 
-/// What a request asks for.
+/// A parsed request.
 struct Asked<'a> {
     method: &'a Method,
     /// The path behind the subscription, decoded.

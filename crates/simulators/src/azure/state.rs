@@ -24,7 +24,7 @@ impl Default for State {
     }
 }
 
-/// Who calls.
+/// The caller.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
     pub(super) tenant: String,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// Google accepts a clock that is off by so much.
 const SKEW_SECONDS: i64 = 300;
 
-/// Who a token is.
+/// The principal of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bearer {
     /// The service account of a project.

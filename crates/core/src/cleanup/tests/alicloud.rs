@@ -11,7 +11,7 @@ fn planned(found: &[Item]) -> Plan {
     plan(&alicloud(found), &Keep::default(), None)
 }
 
-/// What a region has before anybody used it.
+/// The items of a new region.
 fn pristine() -> Vec<Item> {
     vec![
         item("Vpc", "vpc-d", "default=true owner=123456789012"),

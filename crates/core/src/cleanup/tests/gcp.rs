@@ -13,7 +13,7 @@ fn global(kind: &'static str, id: &str, attributes: &str) -> Item {
     item(kind, id, &format!("place=global {attributes}"))
 }
 
-/// What a project has before anybody used it.
+/// The items of a new project.
 fn untouched() -> Vec<Item> {
     vec![
         global("Network", "networks/default", "name=default default=true"),

@@ -20,7 +20,7 @@ pub fn canonical_id(id: &str) -> Option<String> {
     (relative.starts_with("resourcegroups/") || relative.starts_with("providers/")).then_some(relative)
 }
 
-/// What an id is in, from the resource group inwards: the group of a resource, the network of a subnet.
+/// The holders of an id, from the resource group inwards: the group of a resource, the network of a subnet.
 pub(in crate::cleanup) fn holders(canonical: &str) -> Vec<String> {
     let segments: Vec<&str> = canonical.split('/').collect();
     let ["resourcegroups", group, "providers", namespace, path @ ..] = segments.as_slice() else {
