@@ -20,8 +20,9 @@ use tokio::{
 };
 
 /// How long something that happens by itself may take: on the real server, which may still be busy with the hundreds of
-/// namespaces of an earlier run, and on ours, which does it at once.
-const WAIT_LIMITS: [Duration; 2] = [Duration::from_secs(90), Duration::from_secs(3)];
+/// namespaces of an earlier run, and on ours, which does it at once. A real server that deletes a CustomResourceDefinition polls for its
+/// objects for a minute, and begins again with a backoff: one such attempt may be lost on a busy machine.
+const WAIT_LIMITS: [Duration; 2] = [Duration::from_secs(240), Duration::from_secs(3)];
 /// An event that is expected comes long before; this is for one that never comes.
 const EVENT_LIMIT: Duration = Duration::from_secs(8);
 /// After the expected events: enough for one too many to show up.

@@ -130,7 +130,8 @@ impl Inner {
         let stuck = stuck.filter_map(|(account, record)| Some((account.clone(), record.stuck.clone()?)));
         let is_here = |account: &AccountName| {
             let entry = index.pool.entry(account).map(|known| &known.entry);
-            entry.is_some_and(|entry| entry.dirty && entry.pool.as_ref() == pool)
+            // The size of a pool does not count internal accounts, so neither does its share of dirty ones.
+            entry.is_some_and(|entry| entry.dirty && !entry.internal && entry.pool.as_ref() == pool)
         };
         let dirty = records.iter().filter(|(account, _)| is_here(account));
         let size = pool.map(|pool| index.pool.size_of(pool).accounts).unwrap_or_default();

@@ -50,4 +50,15 @@ fn what_was_found_stays_mended() {
         at 29000 throttle account=a1 calls=4
         at 30000 delete request=r1",
     );
+    // An internal account that is dirty counted towards the dirty share of a pool whose size leaves it out: more than all were dirty, and
+    // the guard stopped the cleaning of all.
+    stays_mended(
+        "\
+        world seed=1 tenants=1 dedicated=4 eu=0 shared=0 limit=1 several=0 cap=0 workers=2 latency=5 clean=0 same-name=false calm=90000 settle=5000
+        at 20000 label account=a1 key=dirty value=true
+        at 20000 label account=a2 key=dirty value=true
+        at 20000 label account=a3 key=dirty value=true
+        at 20000 label account=a4 key=dirty value=true
+        at 21000 label account=a4 key=internal value=true",
+    );
 }
