@@ -34,6 +34,7 @@ pub(crate) struct Controls {
     pub(crate) page: usize,
     pub(crate) slow_calls: u32,
     pub(crate) slow_for: Duration,
+    pub(crate) slow_machines: Duration,
 }
 
 impl Default for Controls {
@@ -56,6 +57,7 @@ impl Default for Controls {
             page: 5,
             slow_calls: 1,
             slow_for: Duration::ZERO,
+            slow_machines: Duration::ZERO,
         }
     }
 }
@@ -152,7 +154,14 @@ impl GcpProject {
 
     /// Deletions are done after so many questions about them, and not before this time has passed.
     pub fn slow(&self, calls: u32, time: Duration) {
-        self.change(|controls| (controls.slow_calls, controls.slow_for) = (calls, time));
+        self.change(|controls| {
+            (controls.slow_calls, controls.slow_for, controls.slow_machines) = (calls, time, time);
+        });
+    }
+
+    /// Machines take longer than everything else.
+    pub fn slow_machines(&self, time: Duration) {
+        self.change(|controls| controls.slow_machines = time);
     }
 
     /// How many calls came in, without logins.
