@@ -234,6 +234,7 @@ def main() -> None:
     options.add_argument("--volumes", type=int, default=3)
     options.add_argument("--protect", action="store_true", help="deletion protection on")
     options.add_argument("--small", action="store_true", help="the network only")
+    options.add_argument("--machine", action="store_true", help="one machine in it, where nothing else is")
     options.add_argument("--all", action="store_true", help="an item of nearly every kind")
     args = options.parse_args()
     filler = Filler(args.shoot, args.region)
@@ -243,6 +244,8 @@ def main() -> None:
         filler.storage(max(1, args.volumes))
         filler.load_balancers()
         filler.tenants()
+    if args.small and args.machine:
+        filler.machine(f"{args.shoot}-node-0", args.protect)
     if args.all:
         filler.rest()
     print(json.dumps(filler.made))

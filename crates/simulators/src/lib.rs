@@ -8,10 +8,12 @@
 //! |---|---|
 //! | [`alicloud`] | Alibaba Cloud |
 //! | [`azure`] | Azure |
+//! | [`federation`] | tokens of an issuer outside of a cloud |
 //! | [`gcp`] | Google Cloud |
 //! | [`server`] | HTTP on a free port of loopback, on a thread of its own |
 
 pub mod alicloud;
 pub mod azure;
+pub mod federation;
 pub mod gcp;
 pub mod server;

@@ -16,6 +16,8 @@ mod witness;
 #[cfg(test)]
 mod tests;
 
+pub use operation::Operations;
+
 use crate::{
     Answer, Caller, Cloud, Page, PageToken, Refusal,
     credentials::{AzureCloud, AzureCredentials},
@@ -27,7 +29,6 @@ use allotment_core::cleanup::{
 use call::{Call, incomplete};
 use futures::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
-use operation::Operations;
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 use token::Session;
@@ -57,7 +58,7 @@ pub struct Azure {
     retries: Retries,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     session: Mutex<Option<Arc<Session>>>,
-    operations: Operations,
+    operations: Arc<Operations>,
     patience: Duration,
 }
 
@@ -105,9 +106,15 @@ impl Azure {
             retries: Retries::new(limiter, name),
             now,
             session: Mutex::default(),
-            operations: Operations::default(),
+            operations: Arc::default(),
             patience: PATIENCE,
         }
+    }
+
+    /// The same with the operations that other clients of the subscription began.
+    #[must_use]
+    pub fn with_operations(self, operations: Arc<Operations>) -> Self {
+        Self { operations, ..self }
     }
 
     /// `/subscriptions/ID`, as it is sent.

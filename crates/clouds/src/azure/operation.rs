@@ -20,9 +20,10 @@ use tokio::time::{Instant, sleep};
 /// Between two questions, if Azure does not say.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The operations that were begun and whose results nobody took: by kind and id.
+/// The operations of a subscription that were begun and whose results nobody took, by kind and id. They outlive the client that began
+/// them: one that fails later is told when the item is deleted again, by whichever client does that.
 #[derive(Default)]
-pub(super) struct Operations(Mutex<BTreeMap<(&'static str, String), State>>);
+pub struct Operations(Mutex<BTreeMap<(&'static str, String), State>>);
 
 #[derive(Clone)]
 enum State {

@@ -146,7 +146,7 @@ fn refused(response: &Response) -> Refusal {
         Some(7_000_222) => "the clientSecret has expired",
         Some(700_016) => "the tenant has no application with this clientID",
         Some(90_002) => "there is no tenant with this tenantID",
-        Some(700_213 | 70_021 | 700_211) => "the application does not trust this workload identity",
+        Some(700_211..=700_213 | 70_021) => "the application does not trust this workload identity",
         _ => "Microsoft Entra ID does not accept the credentials",
     };
     Refusal::Other { code, message: message.to_owned() }

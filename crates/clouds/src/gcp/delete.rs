@@ -15,9 +15,8 @@ impl Gcp {
     pub(super) async fn delete_item(&self, item: &Item) -> Result<(), Refusal> {
         let kind = table(CloudName::Gcp).kind(item.kind.as_str()).ok_or_else(|| unsupported(&item.kind))?;
         self.settle_before(kind.wave).await;
-        if let Some(refusal) = self.failed_late(&item.key()).await {
-            return Err(refusal);
-        }
+        // A deletion that failed since the last pass is begun again, and its reason is told.
+        let late = self.failed_late(&item.key()).await;
         let deleted = match item.kind.as_str() {
             rows::SERVICE_ACCOUNT => self.delete_account(item).await,
             rows::METADATA => self.delete_metadata(item).await,
@@ -25,9 +24,10 @@ impl Gcp {
             rows::NAT => self.delete_nat(item).await,
             _ => self.delete_row(kind, item).await,
         };
-        match deleted {
-            Err(Refusal::Gone) => Ok(()),
-            other => other,
+        match (deleted, late) {
+            (Err(Refusal::Gone), _) => Ok(()),
+            (Ok(()), Some(refusal)) => Err(refusal),
+            (deleted, _) => deleted,
         }
     }
 

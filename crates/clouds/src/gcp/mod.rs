@@ -16,7 +16,7 @@ mod witness;
 #[cfg(test)]
 mod tests;
 
-pub use operation::Patience;
+pub use operation::{Patience, Pending};
 
 use crate::{
     Answer, Caller, Cloud, Page, PageToken, Refusal,
@@ -30,7 +30,6 @@ use call::{Call, incomplete};
 use futures::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
 use list::Shares;
-use operation::Pending;
 use serde_json::Value;
 use session::Session;
 use std::{
@@ -76,7 +75,7 @@ pub struct Gcp {
     session: Mutex<Option<Arc<Session>>>,
     regions: Mutex<BTreeSet<Place>>,
     shares: Shares,
-    pending: Pending,
+    pending: Arc<Pending>,
 }
 
 impl fmt::Debug for Gcp {
@@ -103,7 +102,7 @@ impl Gcp {
             session: Mutex::default(),
             regions: Mutex::default(),
             shares: Shares::default(),
-            pending: Pending::default(),
+            pending: Arc::default(),
         })
     }
 
@@ -111,6 +110,12 @@ impl Gcp {
     #[must_use]
     pub fn with_patience(self, patience: Patience) -> Self {
         Self { patience, ..self }
+    }
+
+    /// The same with the deletions that other clients of the project began.
+    #[must_use]
+    pub fn with_pending(self, pending: Arc<Pending>) -> Self {
+        Self { pending, ..self }
     }
 
     async fn project(&self) -> Result<Value, Refusal> {

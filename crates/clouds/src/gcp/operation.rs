@@ -48,9 +48,10 @@ pub(super) struct Operation {
     permission: &'static str,
 }
 
-/// Deletions that were not awaited to their end.
+/// The deletions of a project that were not awaited to their end. They outlive the client that began them: one that fails later is told
+/// when the item is deleted again, by whichever client does that.
 #[derive(Default)]
-pub(super) struct Pending {
+pub struct Pending {
     running: Mutex<BTreeMap<ItemKey, (u8, Operation)>>,
     failed: Mutex<BTreeMap<ItemKey, Refusal>>,
 }

@@ -1,6 +1,6 @@
 //! Why the cleaning of an account does not go on, for the person who reads it at night.
 
-use super::{Item, ItemKey, Left, Plan, Refusal, UnknownCell};
+use super::{Immovable, Item, ItemKey, Left, Plan, Refusal, UnknownCell};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -67,6 +67,28 @@ fn blockers(plan: &Plan, key: &ItemKey) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
+/// Why an item is left whose deletion nobody refused.
+const ACCEPTED: &str = "the deletion was accepted, and it is still there";
+
+/// The first item whose deletion was accepted, though it is still there, and with which other items go.
+fn awaited(plan: &Plan, refused: &[RefusedItem]) -> Option<ItemKey> {
+    let was_accepted = |item: &&Item| refused.iter().all(|refused| refused.key != item.key());
+    let is_awaited = |item: &&Item| {
+        let names_it = |other: &Item| {
+            other.place == item.place && other.attributes.values().any(|value| value == item.id.as_str())
+        };
+        plan.leaving.iter().any(|leaving| names_it(&leaving.item))
+    };
+    plan.deletions().map(|planned| &planned.item).filter(was_accepted).find(is_awaited).map(Item::key)
+}
+
+/// The first item that cannot go by itself, and not because of another one that cannot.
+fn first_immovable(plan: &Plan) -> Option<&Immovable> {
+    let keys: Vec<String> = plan.immovable.iter().map(|other| other.item.key().to_string()).collect();
+    let names_another = |immovable: &Immovable| keys.iter().any(|key| immovable.because.contains(key));
+    plan.immovable.iter().find(|immovable| !names_another(immovable)).or(plan.immovable.first())
+}
+
 impl Stuck {
     /// The whole account is concerned.
     pub fn account(code: &str, because: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -74,36 +96,44 @@ impl Stuck {
         Self { item: None, code, because, blocked_by: None, remedy, others: 0 }
     }
 
-    /// A plan that nothing changes any more: the first item with a reason is named.
+    /// A plan that nothing changes any more: the first item with a reason is named. Reasons that last come first, because a refusal that
+    /// waits for something else is often their consequence: a network is in use by rules that nobody may list, by a machine that cannot
+    /// go, or by the interfaces of a load balancer whose deletion was accepted and came to nothing.
     pub fn by_plan(plan: &Plan, refused: &[RefusedItem]) -> Option<Self> {
         let remaining = plan.remaining();
         let others = remaining.len().saturating_sub(1);
-        // A refusal that waits for something else explains less than one that does not.
         let still = || refused.iter().filter(|refused| remaining.contains(&refused.key));
-        let lasting = still().find(|refused| !refused.refusal.is_temporary());
-        if let Some(refused) = lasting.or_else(|| still().next()) {
+        let of_refused = |refused: &RefusedItem| {
             let stuck = Self::by_refusal(Some(refused.key.clone()), &refused.refusal);
             let blocked_by = blockers(plan, &refused.key).or(stuck.blocked_by);
-            return Some(Self { others, blocked_by, ..stuck });
-        }
-        if let Some(immovable) = plan.immovable.first() {
-            return Some(Self {
-                item: Some(immovable.item.key()),
-                others,
-                ..Self::account("Immovable", immovable.because.clone(), immovable.remedy.clone())
-            });
-        }
-        if let Some(unknown) = plan.unknown.first() {
-            return Some(Self { others: remaining.len(), ..Self::unknown(unknown) });
-        }
-        let (item, because) = match plan.leaving.first() {
-            Some(leaving) => (leaving.item.key(), leaving.because.clone()),
-            None => {
-                (remaining.into_iter().next()?, "the deletion was accepted, and it is still there".to_owned())
-            }
+            Self { others, blocked_by, ..stuck }
         };
+        let of_unknown = |cell: &UnknownCell| Self { others: remaining.len(), ..Self::unknown(cell) };
+        let lasting = still().find(|refused| !refused.refusal.is_temporary()).map(of_refused);
+        lasting
+            .or_else(|| first_immovable(plan).map(|immovable| Self::immovable(immovable, others)))
+            .or_else(|| plan.unknown.iter().find(|cell| cell.missing.is_some()).map(of_unknown))
+            .or_else(|| awaited(plan, refused).map(|key| Self::not_gone(key, ACCEPTED, others)))
+            .or_else(|| still().next().map(of_refused))
+            .or_else(|| plan.unknown.first().map(of_unknown))
+            .or_else(|| {
+                let leaving = plan.leaving.first();
+                leaving.map(|leaving| Self::not_gone(leaving.item.key(), &leaving.because, others))
+            })
+            .or_else(|| remaining.first().map(|key| Self::not_gone(key.clone(), ACCEPTED, others)))
+    }
+
+    fn immovable(immovable: &Immovable, others: usize) -> Self {
+        Self {
+            item: Some(immovable.item.key()),
+            others,
+            ..Self::account("Immovable", immovable.because.clone(), immovable.remedy.clone())
+        }
+    }
+
+    fn not_gone(item: ItemKey, because: &str, others: usize) -> Self {
         let remedy = "look into the account for whatever holds it, or delete it by hand";
-        Some(Self { item: Some(item), others, ..Self::account("NotGone", because, remedy) })
+        Self { item: Some(item), others, ..Self::account("NotGone", because, remedy) }
     }
 
     /// A refused call.

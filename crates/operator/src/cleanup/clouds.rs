@@ -6,12 +6,12 @@ use allotment_clouds::{
     Cloud,
     alicloud::{Alicloud, AlicloudConfig},
     aws::{Aws, AwsConfig},
-    azure::{Azure, AzureConfig},
+    azure::{self, Azure, AzureConfig},
     credentials::{
         AlicloudCredentials, AwsCredentials, AzureCredentials, CredentialsError, GcpCredentials,
         OpenStackCredentials,
     },
-    gcp::{Gcp, GcpConfig},
+    gcp::{self, Gcp, GcpConfig},
     http::{Http, RateLimiter, Rates},
     openstack::{OpenStack, OpenStackConfig},
 };
@@ -22,7 +22,10 @@ use allotment_core::{
 use futures::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
 use kube::Client;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// The account that a client is for.
 #[derive(Clone, Debug)]
@@ -60,13 +63,37 @@ pub struct GardenClouds {
     limiter: Arc<RateLimiter>,
     endpoints: BTreeMap<CloudName, String>,
     openstack_auth_url: Option<String>,
+    azure: PerAccount<azure::Operations>,
+    gcp: PerAccount<gcp::Pending>,
+}
+
+/// A value for each account of a cloud: its pool entry, and the id in its credentials, which may lead to another account tomorrow. Every
+/// listing opens a client of its own, so whatever the clients of an account share is here.
+struct PerAccount<T>(Mutex<BTreeMap<(String, String), Arc<T>>>);
+
+impl<T: Default> PerAccount<T> {
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    fn of(&self, entry: &str, id: &str) -> Arc<T> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry((entry.to_owned(), id.to_owned())).or_default())
+    }
 }
 
 impl GardenClouds {
     /// With these rates for each account and place.
     pub fn new(garden: Client, rates: Rates) -> Self {
         let limiter = Arc::new(RateLimiter::new(rates));
-        Self { garden, limiter, endpoints: BTreeMap::new(), openstack_auth_url: None }
+        Self {
+            garden,
+            limiter,
+            endpoints: BTreeMap::new(),
+            openstack_auth_url: None,
+            azure: PerAccount::new(),
+            gcp: PerAccount::new(),
+        }
     }
 
     /// One server for all services and regions of a cloud, for test clouds. OpenStack has its own address: keystone's.
@@ -112,7 +139,9 @@ impl GardenClouds {
                     Found::Workload { config, token } => AzureCredentials::of_workload(&config, token),
                 };
                 let (credentials, http) = (credentials.map_err(wrong)?, http()?);
-                Ok(Arc::new(Azure::new(AzureConfig { credentials, http, limiter, name, endpoint, now })))
+                let begun = self.azure.of(&name, &credentials.subscription);
+                let config = AzureConfig { credentials, http, limiter, name, endpoint, now };
+                Ok(Arc::new(Azure::new(config).with_operations(begun)))
             }
             (CloudName::Gcp, found) => {
                 let credentials = match found {
@@ -120,8 +149,9 @@ impl GardenClouds {
                     Found::Workload { config, token } => GcpCredentials::of_workload(&config, token),
                 };
                 let (credentials, http) = (credentials.map_err(wrong)?, http()?);
+                let begun = self.gcp.of(&name, &credentials.project);
                 let config = GcpConfig { credentials, http, limiter, name, endpoint, now };
-                Ok(Arc::new(Gcp::new(config).map_err(|error| unusable(&error))?))
+                Ok(Arc::new(Gcp::new(config).map_err(|error| unusable(&error))?.with_pending(begun)))
             }
             (CloudName::Alicloud, Found::Data(data)) => {
                 let credentials = AlicloudCredentials::read(&data).map_err(wrong)?;

@@ -2,6 +2,7 @@
 
 use super::{
     cleanup::{PATIENCE, REGION, new_account},
+    overheard::{Overheard, OwnClient, shows_no_secret},
     returned::{
         account, cleaner, free, give_back, is_free, policy, start_cleaner, stuck_with, taken_in, until,
         use_account,
@@ -9,25 +10,17 @@ use super::{
     stage::{Fault, Stage},
 };
 use allotment_api::{gardener::InternalSecret, kyma::Provider};
-use allotment_clouds::{Cloud, http::Rates};
+use allotment_clouds::http::Rates;
 use allotment_core::cleanup::{Cloud as CloudName, Mode, ShootHistory};
 use allotment_operator::{
-    cleanup::{Clouds, GardenClouds, OpenAccount, OpenError, Operator},
-    runtime::controller::Controller as _,
+    cleanup::{Clouds, GardenClouds, OpenAccount},
     subscription::{CredentialsKind, CredentialsName},
 };
-use allotment_testing::{AwsAccount, Landscape, Outcome, Search, client, every_object, in_objects};
-use futures::{FutureExt, future::BoxFuture};
+use allotment_testing::{AwsAccount, Landscape, Outcome, Search, client};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::{Api, Client, ResourceExt, api::PostParams, config::Kubeconfig};
+use kube::{Api, Client, api::PostParams, config::Kubeconfig};
 use serde_json::{Value, json};
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-    thread::JoinHandle,
-};
-use tokio::sync::{OnceCell, oneshot};
-use tracing::{field, span};
+use std::sync::Arc;
 
 const AUDIENCE: &str = "allotment-test";
 const ROLE: &str = "gardener-identity";
@@ -41,9 +34,9 @@ struct Identified {
     cloud: AwsAccount,
 }
 
-fn clouds(garden: Client, cloud: &AwsAccount) -> Arc<GardenClouds> {
+fn clouds(garden: Client, cloud: &AwsAccount) -> GardenClouds {
     let rates = Rates { reads: 500.0, writes: 500.0 };
-    Arc::new(GardenClouds::new(garden, rates).with_endpoint(CloudName::Aws, Some(cloud.endpoint.clone())))
+    GardenClouds::new(garden, rates).with_endpoint(CloudName::Aws, Some(cloud.endpoint.clone()))
 }
 
 impl Identified {
@@ -88,7 +81,7 @@ pub async fn an_account_of_a_workload_identity_is_emptied_and_claimed_by_another
     let identified = Identified::new(&landscape).await?;
     let (stage, cloud) = (&identified.stage, &identified.cloud);
     let _subscriptions = stage.start();
-    let clouds = clouds(landscape.garden.clone(), cloud);
+    let clouds = Arc::new(clouds(landscape.garden.clone(), cloud));
     let _cleaner = start_cleaner(stage, "cleaner", policy(Mode::Delete), PATIENCE, clouds);
     assert_eq!(taken_in(stage).await?.as_str(), cloud.id());
     identified.used_and_given_back().await?;
@@ -110,13 +103,10 @@ pub async fn a_workload_identity_whose_role_is_gone_frees_nothing_and_shows_no_t
     let identified = Identified::new(&landscape).await?;
     let (stage, cloud) = (&identified.stage, &identified.cloud);
     let _subscriptions = stage.start();
-    let log = Log::default();
-    let kubeconfig = Kubeconfig::read_from(&landscape.garden_kubeconfig)?;
-    let clouds = OwnClient { kubeconfig, cloud: cloud.clone(), made: OnceCell::new() };
-    let overheard = Overheard::start(
-        log.clone(),
-        cleaner(stage, "cleaner", policy(Mode::Delete), PATIENCE, Arc::new(clouds)),
-    );
+    let of = cloud.clone();
+    let clouds = OwnClient::new(&landscape, move |garden| clouds(garden, &of))?;
+    let overheard =
+        Overheard::start(cleaner(stage, "cleaner", policy(Mode::Delete), PATIENCE, Arc::new(clouds)));
     assert_eq!(taken_in(stage).await?.as_str(), cloud.id());
     identified.used_and_given_back().await?;
     cloud.control_delete("roles")?;
@@ -127,29 +117,9 @@ pub async fn a_workload_identity_whose_role_is_gone_frees_nothing_and_shows_no_t
     stage.ask("second", "ga-2").await?;
     let request = stage.request_that("second", "waits", |request| request.status.is_some()).await?;
     assert_eq!(request.status.unwrap().gardener_secret_name, None);
-    overheard.stop();
-    shows_no_token(stage, &log).await
-}
-
-/// Neither the log nor an object of the plot nor the ledger has a token or a key.
-async fn shows_no_token(stage: &Stage, log: &Log) -> Outcome {
-    let search = Search::of(SECRETS);
-    let written = log.0.lock().unwrap().clone();
-    assert!(written.contains("account id recorded"), "the log works: {} characters", written.len());
-    assert_eq!(search.in_text(&written), None);
-    let landscape = &stage.plot.landscape;
-    for (server, namespace) in
-        [(&landscape.garden, &stage.plot.garden_namespace), (&landscape.control_plane, &stage.plot.namespace)]
-    {
-        let mut all = every_object(server).await?;
-        all.retain(|(_, object)| object.namespace().as_ref() == Some(namespace));
-        assert!(!all.is_empty());
-        assert_eq!(in_objects(&search, &all)?, [] as [&str; 0]);
-    }
     let record = format!("{:?}", stage.ledger.cleaning(&account()).await?);
     assert!(record.contains("AccessDenied"), "{record}");
-    assert_eq!(search.in_text(&record), None);
-    Ok(())
+    shows_no_secret(stage, &overheard.stop(), &[account()], &SECRETS.map(str::to_owned)).await
 }
 
 /// What the chart grants is needed, and is enough; the texts name the right that is missing.
@@ -244,7 +214,7 @@ pub async fn an_account_of_an_internal_secret_is_emptied(landscape: Landscape) -
     });
     stage.plot.bind("a", Provider::Aws, json!({ "hyperscalerType": "aws" }), reference).await?;
     let _subscriptions = stage.start();
-    let clouds = clouds(landscape.garden.clone(), &cloud);
+    let clouds = Arc::new(clouds(landscape.garden.clone(), &cloud));
     let _cleaner = start_cleaner(&stage, "cleaner", policy(Mode::Delete), PATIENCE, clouds);
     assert_eq!(taken_in(&stage).await?.as_str(), cloud.id());
     use_account(&stage).await?;
@@ -253,87 +223,4 @@ pub async fn an_account_of_an_internal_secret_is_emptied(landscape: Landscape) -
     free(&stage).await?;
     assert_eq!(cloud.script("left", &[])?["empty"], true);
     Ok(())
-}
-
-/// The garden through a client that is made in the thread of the operator: what kube says of the calls for tokens is in its log.
-struct OwnClient {
-    kubeconfig: Kubeconfig,
-    cloud: AwsAccount,
-    made: OnceCell<Arc<GardenClouds>>,
-}
-
-impl Clouds for OwnClient {
-    fn open(&self, account: OpenAccount) -> BoxFuture<'_, Result<Arc<dyn Cloud>, OpenError>> {
-        async move {
-            let make = async || match client(self.kubeconfig.clone()).await {
-                Ok(garden) => Ok(clouds(garden, &self.cloud)),
-                Err(error) => Err(OpenError::Unusable(error.to_string())),
-            };
-            self.made.get_or_try_init(make).await?.open(account).await
-        }
-        .boxed()
-    }
-}
-
-/// An operator in a thread of its own, where everything is logged that it says, and what it uses.
-struct Overheard {
-    stop: oneshot::Sender<()>,
-    thread: JoinHandle<()>,
-}
-
-impl Overheard {
-    fn start(log: Log, operator: Operator) -> Self {
-        let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || {
-            let _logging = tracing::subscriber::set_default(log);
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                tokio::select! {
-                    () = operator.run_as_leader() => (),
-                    _ = stopped => (),
-                }
-            });
-        });
-        Self { stop, thread }
-    }
-
-    fn stop(self) {
-        drop(self.stop);
-        self.thread.join().unwrap();
-    }
-}
-
-/// Everything that is logged, at every level.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
-
-impl field::Visit for Log {
-    fn record_debug(&mut self, _: &field::Field, value: &dyn fmt::Debug) {
-        self.0.lock().unwrap().push_str(&format!("{value:?}\n"));
-    }
-}
-
-impl tracing::Subscriber for Log {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, span: &span::Attributes<'_>) -> span::Id {
-        span.record(&mut self.clone());
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &span::Id, values: &span::Record<'_>) {
-        values.record(&mut self.clone());
-    }
-
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        event.record(&mut self.clone());
-    }
-
-    fn enter(&self, _: &span::Id) {}
-
-    fn exit(&self, _: &span::Id) {}
 }

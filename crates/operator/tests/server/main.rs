@@ -22,6 +22,7 @@ mod ledgers;
 mod locks;
 mod minting;
 mod occupied;
+mod overheard;
 mod protection;
 mod releases;
 mod rendering;
@@ -91,6 +92,13 @@ fn main() -> ExitCode {
         case!(cleanup_clouds::a_returned_subscription_of_azure_is_emptied_and_handed_on),
         case!(cleanup_clouds::a_returned_project_of_google_is_emptied_and_handed_on),
         case!(cleanup_clouds::a_returned_account_of_alibaba_is_emptied_and_handed_on),
+        case!(cleanup_clouds::refused_subscriptions_of_azure_are_stuck_until_the_refusal_is_lifted),
+        case!(cleanup_clouds::refused_projects_of_google_are_stuck_until_the_refusal_is_lifted),
+        case!(cleanup_clouds::refused_accounts_of_alibaba_are_stuck_until_the_refusal_is_lifted),
+        case!(cleanup_clouds::a_subscription_of_a_workload_identity_is_refused_without_trust_and_emptied_with_it)
+            .only_on_real(NO_IDENTITIES),
+        case!(cleanup_clouds::a_project_of_a_workload_identity_is_refused_without_trust_and_emptied_with_it)
+            .only_on_real(NO_IDENTITIES),
         case!(cleanup_kills::a_cleaner_that_is_killed_again_and_again_ends_all_the_same),
         case!(cleanup_kills::credentials_that_are_revoked_in_the_middle_are_told_about),
         case!(cleanup_twins::an_account_is_not_emptied_while_another_entry_that_leads_to_it_is_in_use),

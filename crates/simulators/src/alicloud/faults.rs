@@ -62,6 +62,11 @@ impl Account<'_> {
         self.0.faults.throttled.insert((region.to_owned(), permission.to_owned()));
     }
 
+    /// These calls are answered again.
+    pub fn unthrottle(&mut self, region: &str, permission: &str) {
+        self.0.faults.throttled.remove(&(region.to_owned(), permission.to_owned()));
+    }
+
     /// Every so many calls are throttled, once.
     pub fn throttle_every(&mut self, calls: u64) {
         self.0.faults.every = Some(calls);
@@ -80,6 +85,13 @@ impl Account<'_> {
     /// An item comes into being.
     pub fn appear(&mut self, appearing: Appearing) {
         self.0.faults.appearing.push(appearing);
+    }
+
+    /// A person changes an item in the console: what it is paid by, for example.
+    pub fn change(&mut self, id: &str, field: &str, value: impl Into<Value>) {
+        if let Some(resource) = self.0.any(id) {
+            resource.set(field, value);
+        }
     }
 
     /// Adds an item that no call of ours can make.

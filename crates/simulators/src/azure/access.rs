@@ -23,10 +23,15 @@ pub(super) fn authenticate(state: &State, request: &Request<Bytes>) -> Result<Ca
         })?;
     let text = |name: &str| claims[name].as_str().unwrap_or_default().to_owned();
     let caller = Caller { tenant: text("tid"), object: text("oid") };
-    let known = state.subscriptions.values().flat_map(|subscription| &subscription.principals);
-    let is_revoked = known
-        .filter(|known| known.object == caller.object)
-        .any(|known| claims["number"].as_u64().unwrap_or_default() < known.valid_from);
+    let number = |name: &str| claims[name].as_u64().unwrap_or_default();
+    let is_over = |subscription: &Subscription| {
+        let until = claims["calls"].as_u64().zip(subscription.controls.session_calls);
+        until.is_some_and(|(since, lasts)| subscription.calls >= since + lasts)
+    };
+    let is_revoked = state.subscriptions.values().any(|subscription| {
+        let known = subscription.principals.iter().find(|known| known.object == caller.object);
+        known.is_some_and(|known| number("number") < known.valid_from || is_over(subscription))
+    });
     if is_revoked {
         return Err(refused("ExpiredAuthenticationToken", "The access token has expired."));
     }

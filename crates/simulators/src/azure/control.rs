@@ -6,6 +6,7 @@ use super::{
     login,
     state::{Controls, Granted, Known, Subscription},
 };
+use crate::federation::Trust;
 use http::StatusCode;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -77,6 +78,7 @@ impl Account {
             object: principal.object.clone(),
             roles: roles(Role::Owner, &id(1)),
             valid_from: 0,
+            trust: None,
         };
         let (subscription, tenant) = (id(1), id(2));
         let made = Subscription {
@@ -132,14 +134,19 @@ impl Account {
         format!("/subscriptions/{}/{path}", self.subscription)
     }
 
+    fn change_tenant(&self, act: impl FnOnce(&mut Known)) {
+        self.with(|subscription| subscription.principals.first_mut().map(act));
+    }
+
     /// Gives the tenant this role and no other.
     pub fn set_role(&self, role: Role) {
         let granted = roles(role, &self.subscription);
-        self.with(|subscription| {
-            if let Some(tenant) = subscription.principals.first_mut() {
-                tenant.roles = granted;
-            }
-        });
+        self.change_tenant(|tenant| tenant.roles = granted);
+    }
+
+    /// Lets the tenant's application trust a workload identity, or none.
+    pub fn trust(&self, trust: Option<Trust>) {
+        self.change_tenant(|tenant| tenant.trust = trust);
     }
 
     /// Takes a role away after so many calls, and gives this one.
@@ -151,6 +158,11 @@ impl Account {
     /// Refuses an action to the tenant: `Microsoft.Network/*/read`.
     pub fn deny(&self, action: &str) {
         self.control(|controls| controls.denied.push(action.to_owned()));
+    }
+
+    /// Takes a refusal back.
+    pub fn allow(&self, action: &str) {
+        self.control(|controls| controls.denied.retain(|denied| denied != action));
     }
 
     /// Shows an item in no list; counts have it.
@@ -165,6 +177,13 @@ impl Account {
     pub fn throttle(&self, word: &str) {
         self.control(|controls| {
             controls.throttled.insert(word.to_lowercase());
+        });
+    }
+
+    /// Answers these calls again.
+    pub fn unthrottle(&self, word: &str) {
+        self.control(|controls| {
+            controls.throttled.remove(&word.to_lowercase());
         });
     }
 
@@ -224,6 +243,17 @@ impl Account {
             let at = subscription.calls + calls;
             subscription.controls.coming.push((at, document));
         });
+    }
+
+    /// Adds a document right before the n-th list from now on whose path ends with this word: `resourceGroups`.
+    pub fn appear_at_list(&self, list: &str, number: u64, document: Value) {
+        let coming = (list.to_lowercase(), number.saturating_sub(1), document);
+        self.control(|controls| controls.coming_at_list.push(coming));
+    }
+
+    /// Refuses a token that a workload identity got, after so many calls of the subscription.
+    pub fn sessions_last(&self, calls: u64) {
+        self.control(|controls| controls.session_calls = Some(calls));
     }
 
     /// Refuses all tokens that were given out.

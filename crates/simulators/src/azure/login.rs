@@ -1,6 +1,12 @@
 //! Microsoft Entra ID: tokens for a secret, or for a token of a workload identity.
 
-use super::{Answer, error::Fault, json, state::State};
+use super::{
+    Answer,
+    error::Fault,
+    json,
+    state::{Known, State},
+};
+use crate::federation::Mistrust;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -66,20 +72,27 @@ fn login(state: &mut State, tenant: &str, form: &BTreeMap<String, String>) -> Re
     let Some(known) = subscription.principals.iter().find(|known| known.client == client) else {
         return refused(StatusCode::BAD_REQUEST, "unauthorized_client", 700_016, "Application not found.");
     };
-    let is_trusted = if field("client_assertion_type") == JWT_BEARER {
-        trusts(state, field("client_assertion"), client)
-    } else {
-        field("client_secret") == known.secret
-    };
-    if !is_trusted {
-        // It repeats the secret, as no server should.
+    let is_workload = field("client_assertion_type") == JWT_BEARER;
+    // Both refusals repeat what was sent, as no server should.
+    if is_workload {
+        let assertion = field("client_assertion");
+        if let Err(mistrust) = trusts(state, known, assertion) {
+            let (number, why) = told(mistrust);
+            return refused(
+                StatusCode::UNAUTHORIZED,
+                "invalid_client",
+                number,
+                &format!("{why}: {assertion}"),
+            );
+        }
+    } else if field("client_secret") != known.secret {
         let told = format!("Invalid client secret provided: {}", field("client_secret"));
         return refused(StatusCode::UNAUTHORIZED, "invalid_client", 7_000_215, &told);
     }
     let now = Timestamp::now().as_second();
     let claims = document!({
         "aud": audience, "tid": subscription.tenant, "oid": known.object, "appid": client,
-        "exp": now + LIFE_SECONDS, "number": state.number,
+        "exp": now + LIFE_SECONDS, "number": state.number, "calls": is_workload.then_some(subscription.calls),
     });
     let token = sign(&state.key, &claims);
     let given = document!({ "token_type": "Bearer", "expires_in": LIFE_SECONDS, "ext_expires_in": LIFE_SECONDS, "access_token": token });
@@ -97,10 +110,32 @@ pub(super) fn assertion(state: &State, client: &str) -> String {
     sign(&state.key, &document!({ "aud": EXCHANGE, "sub": format!("gardener:{client}"), "exp": exp }))
 }
 
-fn trusts(state: &State, assertion: &str, client: &str) -> bool {
-    verified(&state.key, assertion).is_some_and(|claims| {
-        claims["aud"] == EXCHANGE && claims["sub"].as_str() == Some(&format!("gardener:{client}"))
-    })
+/// Whether an application accepts an assertion: one of ours, or one of the workload identity that it trusts.
+fn trusts(state: &State, known: &Known, assertion: &str) -> Result<(), Mistrust> {
+    let is_ours = verified(&state.key, assertion).is_some_and(|claims| {
+        claims["aud"] == EXCHANGE && claims["sub"].as_str() == Some(&format!("gardener:{}", known.client))
+    });
+    match &known.trust {
+        _ if is_ours => Ok(()),
+        Some(trust) => trust.accepts(assertion),
+        None => Err(Mistrust::Issuer),
+    }
+}
+
+fn told(mistrust: Mistrust) -> (u64, &'static str) {
+    match mistrust {
+        Mistrust::Signature => (700_027, "Client assertion failed signature validation"),
+        Mistrust::Time => (700_024, "Client assertion is not within its valid time range"),
+        Mistrust::Issuer => {
+            (700_211, "No matching federated identity record found for presented assertion issuer")
+        }
+        Mistrust::Audience => {
+            (700_212, "No matching federated identity record found for presented assertion audience")
+        }
+        Mistrust::Subject => {
+            (700_213, "No matching federated identity record found for presented assertion subject")
+        }
+    }
 }
 
 fn sign(key: &hmac::Key, claims: &Value) -> String {

@@ -157,6 +157,7 @@ fn answer(state: &mut State, request: &Request<Bytes>) -> Answer {
         ));
     }
     subscription.throttle(&asked)?;
+    subscription.pass_list(&asked);
     subscription.answer(&asked)
 }
 

@@ -1,7 +1,8 @@
 //! What a subscription holds.
 
 use super::{Asked, control::Slow, error::Fault, operation::Operation};
-use http::StatusCode;
+use crate::federation::Trust;
+use http::{Method, StatusCode};
 use jiff::Timestamp;
 use ring::hmac;
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub(super) struct Known {
     pub(super) roles: Vec<Granted>,
     /// Tokens with a lower number are refused.
     pub(super) valid_from: u64,
+    /// The workload identity that its application trusts.
+    pub(super) trust: Option<Trust>,
 }
 
 /// A role at a scope, in lower case.
@@ -80,6 +83,10 @@ pub(super) struct Controls {
     pub(super) late: BTreeMap<String, (Fault, u32)>,
     /// Documents that appear at a call.
     pub(super) coming: Vec<(u64, Value)>,
+    /// Documents that appear at a list: its last segment, and how many of these lists come before.
+    pub(super) coming_at_list: Vec<(String, u64, Value)>,
+    /// The calls of the subscription after which a token of a workload identity is not accepted any more.
+    pub(super) session_calls: Option<u64>,
     /// When the tenant loses a role.
     pub(super) losing: Option<(u64, Vec<Granted>)>,
 }
@@ -98,6 +105,8 @@ impl Default for Controls {
             retired: BTreeSet::new(),
             late: BTreeMap::new(),
             coming: Vec::new(),
+            coming_at_list: Vec::new(),
+            session_calls: None,
             losing: None,
         }
     }
@@ -133,6 +142,27 @@ impl Subscription {
             tenant.roles = roles;
         }
         self.end_operations();
+    }
+
+    /// Adds the documents that appear at this list.
+    pub(super) fn pass_list(&mut self, asked: &Asked<'_>) {
+        let lower = asked.lower();
+        let is_list = |name: &String| *asked.method == Method::GET && lower.last() == Some(name);
+        let mut due = Vec::new();
+        self.controls.coming_at_list.retain_mut(|(list, before, document)| {
+            if !is_list(list) {
+                return true;
+            }
+            if *before > 0 {
+                *before -= 1;
+                return true;
+            }
+            due.push(document.take());
+            false
+        });
+        for document in due {
+            self.insert(document);
+        }
     }
 
     /// Adds a document under its id.

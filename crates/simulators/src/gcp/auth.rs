@@ -1,6 +1,7 @@
 //! Logins: assertions of service accounts, and exchanges of tokens of workload identities.
 
-use super::{PRIVATE_KEY, reply::Answer, state::State};
+use super::{PRIVATE_KEY, controls::Controls, reply::Answer, state::State};
+use crate::federation::Mistrust;
 use base64::{
     Engine,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
@@ -18,8 +19,21 @@ const SKEW_SECONDS: i64 = 300;
 pub(crate) enum Bearer {
     /// The service account of a project.
     Account(String),
-    /// A workload identity that a project trusts: it may only become the service account.
-    Federated(String),
+    /// A workload identity that a project trusts: it may only become the service account, if that lets it.
+    Federated {
+        /// The project.
+        project: String,
+        /// Whether the service account lets it.
+        may_impersonate: bool,
+    },
+}
+
+impl Bearer {
+    pub(crate) fn project(&self) -> &str {
+        match self {
+            Self::Account(project) | Self::Federated { project, .. } => project,
+        }
+    }
 }
 
 pub(crate) fn audience(project: &str) -> String {
@@ -58,23 +72,38 @@ pub(crate) fn exchange(state: &mut State, body: &[u8]) -> Answer {
     if !is_well_formed {
         return Answer { status: 400, body: json!({ "error": "invalid_request" }) };
     }
-    let subject = field(body, "subject_token");
-    let trusted = state.projects.iter().find(|(id, project)| {
-        is("audience", &audience(id)) && subject.is_some() && project.controls.workload_token == subject
-    });
-    match trusted.map(|(id, _)| id.clone()) {
-        Some(id) => token(state, Bearer::Federated(id)),
-        None => not_granted(&format!("The token is not trusted: {}", subject.unwrap_or_default())),
+    let subject = field(body, "subject_token").unwrap_or_default();
+    let found = state.projects.iter().find(|(id, _)| is("audience", &audience(id)));
+    let federated = found.map(|(id, project)| (id.clone(), federated(&project.controls, &subject)));
+    match federated {
+        Some((project, Ok(may_impersonate))) => {
+            if let Some(of) = state.projects.get_mut(&project) {
+                of.exchanges += 1;
+            }
+            token_of_workload(state, Bearer::Federated { project, may_impersonate })
+        }
+        // With everything that was sent.
+        Some((_, Err(why))) => not_granted(&format!("The token is not trusted ({why:?}): {subject}")),
+        None => not_granted("Invalid value for audience"),
     }
+}
+
+/// Whether a project accepts a token, and then whether its service account lets the subject act as it.
+fn federated(controls: &Controls, token: &str) -> Result<bool, Mistrust> {
+    if !token.is_empty() && controls.workload_token.as_deref() == Some(token) {
+        return Ok(true);
+    }
+    let trust = controls.trust.as_ref().ok_or(Mistrust::Issuer)?;
+    Ok(trust.subject_of(token)? == trust.subject)
 }
 
 /// `{email}:generateAccessToken`, by a workload identity.
 pub(crate) fn impersonate(state: &mut State, headers: &HeaderMap, account: &str) -> Answer {
     let email = account.strip_suffix(":generateAccessToken").unwrap_or_default();
-    let Some(Bearer::Federated(id)) = bearer(state, headers) else {
+    let Some(Bearer::Federated { project: id, may_impersonate }) = bearer(state, headers) else {
         return super::reply::refused(401, "authError", "not a federated identity");
     };
-    if state.projects.get(&id).is_none_or(|project| project.client_email != email) {
+    if !may_impersonate || state.projects.get(&id).is_none_or(|project| project.client_email != email) {
         let permission = json!({ "permission": "iam.serviceAccounts.getAccessToken" });
         return super::reply::refused_with_info(
             403,
@@ -83,7 +112,7 @@ pub(crate) fn impersonate(state: &mut State, headers: &HeaderMap, account: &str)
             permission,
         );
     }
-    let made = token(state, Bearer::Account(id));
+    let made = token_of_workload(state, Bearer::Account(id));
     let expires = Timestamp::now() + jiff::SignedDuration::from_secs(3600);
     Answer::ok(json!({ "accessToken": made.body["access_token"], "expireTime": expires.to_string() }))
 }
@@ -92,20 +121,32 @@ pub(crate) fn impersonate(state: &mut State, headers: &HeaderMap, account: &str)
 pub(crate) fn project_of(state: &State, headers: &HeaderMap) -> Option<String> {
     match bearer(state, headers)? {
         Bearer::Account(id) => Some(id),
-        Bearer::Federated(_) => None,
+        Bearer::Federated { .. } => None,
     }
 }
 
 fn bearer(state: &State, headers: &HeaderMap) -> Option<Bearer> {
     let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
-    let found = state.tokens.get(token)?;
-    let (Bearer::Account(id) | Bearer::Federated(id)) = found;
-    (!state.projects.get(id)?.controls.revoked).then(|| found.clone())
+    let (found, since) = state.tokens.get(token)?;
+    let project = state.projects.get(found.project())?;
+    let until = since.zip(project.controls.session_calls);
+    let is_over = until.is_some_and(|(since, lasts)| project.calls >= since + lasts);
+    (!project.controls.revoked && !is_over).then(|| found.clone())
 }
 
 fn token(state: &mut State, bearer: Bearer) -> Answer {
+    token_since(state, bearer, None)
+}
+
+/// A token for a workload identity.
+fn token_of_workload(state: &mut State, bearer: Bearer) -> Answer {
+    let since = state.projects.get(bearer.project()).map(|project| project.calls);
+    token_since(state, bearer, since)
+}
+
+fn token_since(state: &mut State, bearer: Bearer, since: Option<u64>) -> Answer {
     let token = format!("ya29.simulated-{}", state.next());
-    state.tokens.insert(token.clone(), bearer);
+    state.tokens.insert(token.clone(), (bearer, since));
     Answer::ok(json!({ "access_token": token, "expires_in": 3599, "token_type": "Bearer" }))
 }
 

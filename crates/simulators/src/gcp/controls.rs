@@ -6,6 +6,8 @@ use super::{
     reply::{Answer, refused, refused_with_info},
     state::{Key, Project},
 };
+use crate::federation::Trust;
+use http::Method;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,6 +20,8 @@ pub(crate) struct Controls {
     denied: BTreeSet<String>,
     throttled: BTreeMap<String, u32>,
     appearing: Vec<(u64, Key, Value)>,
+    /// Items that appear at a list: its collection, and how many of these lists come before.
+    appearing_at_list: Vec<(String, u64, Key, Value)>,
     disabled: BTreeSet<String>,
     pub(crate) hidden: BTreeSet<(String, String)>,
     pub(crate) late: BTreeMap<(String, String), (String, String)>,
@@ -25,9 +29,12 @@ pub(crate) struct Controls {
     pub(crate) without_quotas: BTreeSet<String>,
     pub(crate) revoked: bool,
     pub(crate) workload_token: Option<String>,
+    pub(crate) trust: Option<Trust>,
+    pub(crate) session_calls: Option<u64>,
     pub(crate) page: usize,
     pub(crate) slow_calls: u32,
     pub(crate) slow_for: Duration,
+    pub(crate) slow_machines: Duration,
 }
 
 impl Default for Controls {
@@ -37,6 +44,7 @@ impl Default for Controls {
             denied: BTreeSet::new(),
             throttled: BTreeMap::new(),
             appearing: Vec::new(),
+            appearing_at_list: Vec::new(),
             disabled: BTreeSet::new(),
             hidden: BTreeSet::new(),
             late: BTreeMap::new(),
@@ -44,9 +52,12 @@ impl Default for Controls {
             without_quotas: BTreeSet::new(),
             revoked: false,
             workload_token: None,
+            trust: None,
+            session_calls: None,
             page: 5,
             slow_calls: 1,
             slow_for: Duration::ZERO,
+            slow_machines: Duration::ZERO,
         }
     }
 }
@@ -94,6 +105,13 @@ impl GcpProject {
         self.with(|project| project.controls.appearing.push((project.calls + calls, key, body)));
     }
 
+    /// An item that is there right before the n-th list of its collection from now on, in all scopes or in one.
+    pub fn appear_at_list(&self, number: u64, scope: &str, collection: &str, name: &str, body: Value) {
+        let key = Key::new(scope, collection, name);
+        let appearing = (collection.to_owned(), number.saturating_sub(1), key, body);
+        self.change(|controls| controls.appearing_at_list.push(appearing));
+    }
+
     /// Aggregated lists cannot reach this scope: `zones/europe-west1-b`.
     pub fn lose(&self, scope: &str) {
         self.change(|controls| controls.unreachable.insert(scope.to_owned()));
@@ -119,6 +137,16 @@ impl GcpProject {
         self.change(|controls| controls.workload_token = Some(token.to_owned()));
     }
 
+    /// The project trusts the tokens of a workload identity, or of none.
+    pub fn trust_issuer(&self, trust: Option<Trust>) {
+        self.change(|controls| controls.trust = trust);
+    }
+
+    /// A token that a workload identity got is not accepted any more after so many calls of the project.
+    pub fn sessions_last(&self, calls: u64) {
+        self.change(|controls| controls.session_calls = Some(calls));
+    }
+
     /// The most items of a page.
     pub fn page(&self, items: usize) {
         self.change(|controls| controls.page = items);
@@ -126,12 +154,24 @@ impl GcpProject {
 
     /// Deletions are done after so many questions about them, and not before this time has passed.
     pub fn slow(&self, calls: u32, time: Duration) {
-        self.change(|controls| (controls.slow_calls, controls.slow_for) = (calls, time));
+        self.change(|controls| {
+            (controls.slow_calls, controls.slow_for, controls.slow_machines) = (calls, time, time);
+        });
+    }
+
+    /// Machines take longer than everything else.
+    pub fn slow_machines(&self, time: Duration) {
+        self.change(|controls| controls.slow_machines = time);
     }
 
     /// How many calls came in, without logins.
     pub fn calls(&self) -> u64 {
         self.with(|project| project.calls).unwrap_or_default()
+    }
+
+    /// How many tokens of workload identities were exchanged.
+    pub fn exchanges(&self) -> u64 {
+        self.with(|project| project.exchanges).unwrap_or_default()
     }
 
     /// Whether an item is there, hidden or not.
@@ -152,7 +192,20 @@ pub(crate) fn before(project: &mut Project, service: &str, call: &Call<'_>) -> O
     let (due, waiting): (Vec<_>, Vec<_>) =
         std::mem::take(&mut project.controls.appearing).into_iter().partition(|(at, ..)| *at <= now);
     project.controls.appearing = waiting;
-    for (_, key, body) in due {
+    let mut due: Vec<(Key, Value)> = due.into_iter().map(|(_, key, body)| (key, body)).collect();
+    let is_list = |collection: &str| call.method == Method::GET && call.path.last() == Some(&collection);
+    project.controls.appearing_at_list.retain_mut(|(collection, before, key, body)| {
+        if !is_list(collection) {
+            return true;
+        }
+        if *before > 0 {
+            *before -= 1;
+            return true;
+        }
+        due.push((key.clone(), body.take()));
+        false
+    });
+    for (key, body) in due {
         project.put(key, body, None);
     }
     let path = call.path.join("/");

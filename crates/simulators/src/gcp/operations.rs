@@ -42,14 +42,17 @@ impl Project {
 
     fn add_operation(&mut self, target: &Key, result: Option<Result<(), Failure>>) -> Value {
         let name = format!("operation-{}", self.next());
+        let is_machine = target.collection == "instances";
+        let lasts = if is_machine { self.controls.slow_machines } else { self.controls.slow_for };
         let operation = Operation {
             scope: target.scope.clone(),
             target: target.clone(),
             calls_left: self.controls.slow_calls,
-            until: Instant::now() + self.controls.slow_for,
+            until: Instant::now() + lasts,
             result,
         };
         self.operations.insert(name.clone(), operation);
+        self.tick();
         self.show(&name)
     }
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) projects: BTreeMap<String, Project>,
-    pub(crate) tokens: BTreeMap<String, Bearer>,
+    /// The principal of each token; where a workload identity got it, also the calls of its project before.
+    pub(crate) tokens: BTreeMap<String, (Bearer, Option<u64>)>,
     serial: u64,
 }
 
@@ -68,6 +69,8 @@ pub(crate) struct Project {
     pub(crate) metadata: Vec<Value>,
     pub(crate) controls: Controls,
     pub(crate) calls: u64,
+    /// Tokens of workload identities that were accepted.
+    pub(crate) exchanges: u64,
     serial: u64,
 }
 
@@ -95,6 +98,7 @@ impl State {
             metadata: Vec::new(),
             controls: Controls::default(),
             calls: 0,
+            exchanges: 0,
             serial: number * 1_000_000,
         };
         project.add_account(&client_email(&id), "gardener");

@@ -221,6 +221,44 @@ fn the_blocker_is_named_where_the_cloud_does_not() {
 }
 
 #[test]
+fn a_reason_that_lasts_is_told_before_those_that_follow_from_it() {
+    let found = [item("Instance", "i-1", ""), item("Vpc", "vpc-1", "")];
+    let refused = |number: usize, refusal| RefusedItem { key: found[number].key(), refusal };
+    let blocked = Refusal::Blocked { code: "DependencyViolation".to_owned(), by: String::new() };
+    let denied = Refusal::Denied { code: "AccessDenied".to_owned(), action: "ec2:DeleteVpc".to_owned() };
+    let unknown = |missing: Option<&str>| crate::cleanup::UnknownCell {
+        place: Place::of("eu-1"),
+        kind: Some(KindName::of("Subnet")),
+        because: "no answer".to_owned(),
+        missing: missing.map(str::to_owned),
+    };
+    let mut left = plan(&aws(&found), &Keep::default(), None);
+    let told = |plan: &Plan, refused: &[RefusedItem]| Stuck::by_plan(plan, refused).unwrap();
+    let follows = [refused(0, blocked.clone()), refused(1, blocked.clone())];
+    left.unknown = vec![unknown(None)];
+    assert_eq!(told(&left, &follows).code, "DependencyViolation", "another listing may know");
+    assert_eq!(told(&left, &follows[1..]).item, Some(found[1].key()), "nothing waits for the machine");
+    let interface = item("NetworkInterface", "eni-1", "holder=i-1");
+    let (because, remedy) = ("it goes with its holder".to_owned(), String::new());
+    left.leaving.push(Immovable { item: interface, because, remedy });
+    let accepted = told(&left, &follows[1..]);
+    assert_eq!((accepted.code.as_str(), accepted.item), ("NotGone", Some(found[0].key())));
+    assert_eq!(told(&left, &follows).code, "DependencyViolation", "it was refused");
+    left.unknown.push(unknown(Some("ec2:DescribeSubnets")));
+    let stuck = told(&left, &follows);
+    assert!(stuck.remedy.starts_with("grant ec2:DescribeSubnets"), "{stuck}");
+    assert_eq!(stuck.others, 3);
+    let paid = item("Instance", "i-2", "");
+    let immovable = |item: Item, because: String| Immovable { item, because, remedy: String::new() };
+    let of_paid = format!("it is not clear whether {} stays", paid.key());
+    left.immovable.push(immovable(item("Volume", "vol-1", ""), of_paid));
+    left.immovable.push(immovable(paid.clone(), "paid in advance".to_owned()));
+    assert_eq!(told(&left, &follows).item, Some(paid.key()));
+    let lasts = [refused(0, blocked), refused(1, denied)];
+    assert_eq!(told(&left, &lasts).code, "AccessDenied");
+}
+
+#[test]
 fn a_stuck_account_is_tried_again_with_two_passes() {
     let timing = Timing::default();
     let stuck = Stuck::account("NotGone", "x", "y");

@@ -1,5 +1,19 @@
 //! Returned accounts of Azure, Google Cloud and Alibaba Cloud, on simulators that the providers' own SDKs fill and look into.
 
+mod alicloud;
+mod azure;
+mod gcp;
+mod identity;
+mod pool;
+
+pub use alicloud::refused_accounts_of_alibaba_are_stuck_until_the_refusal_is_lifted;
+pub use azure::refused_subscriptions_of_azure_are_stuck_until_the_refusal_is_lifted;
+pub use gcp::refused_projects_of_google_are_stuck_until_the_refusal_is_lifted;
+pub use identity::{
+    a_project_of_a_workload_identity_is_refused_without_trust_and_emptied_with_it,
+    a_subscription_of_a_workload_identity_is_refused_without_trust_and_emptied_with_it,
+};
+
 use super::{
     returned::{
         Cleaner, account, free, give_back, policy, set_credentials, start_cleaner, taken_in, use_account,
@@ -10,7 +24,6 @@ use allotment_api::kyma::Provider;
 use allotment_clouds::{Patience, http::Rates};
 use allotment_core::cleanup::{Cloud, Mode};
 use allotment_operator::cleanup::GardenClouds;
-use allotment_simulators::{alicloud::Alicloud, azure::Azure, gcp, server::Server};
 use allotment_testing::{Landscape, Outcome, cloud_script};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -18,10 +31,8 @@ use std::{sync::Arc, time::Duration};
 /// Deletions of the simulators take no time.
 const PATIENCE: Patience = Patience { most: Duration::from_secs(5), every: Duration::from_millis(50) };
 
-const REGION: &str = "eu-central-1";
-
 /// An account of a simulator.
-struct Simulated<S> {
+pub struct Simulated<S> {
     provider: Provider,
     cloud: Cloud,
     endpoint: String,
@@ -86,76 +97,14 @@ impl<S> Simulated<S> {
     }
 }
 
-fn azure() -> Result<Simulated<Azure>, Fault> {
-    let simulator = Azure::start()?;
-    let account = simulator.account();
-    let assertion = account.workload_token();
-    Ok(Simulated {
-        provider: Provider::Azure,
-        cloud: Cloud::Azure,
-        endpoint: account.endpoint.clone(),
-        keys: json!({
-            "subscriptionID": account.subscription, "tenantID": account.tenant,
-            "clientID": account.own.client, "clientSecret": account.own.secret,
-        }),
-        environment: vec![
-            ("AZURE_ENDPOINT", account.endpoint.clone()),
-            ("AZURE_SUBSCRIPTION_ID", account.subscription.clone()),
-            ("AZURE_TENANT_ID", account.tenant.clone()),
-            ("AZURE_CLIENT_ID", account.own.client.clone()),
-            ("AZURE_CLIENT_SECRET", account.own.secret.clone()),
-            ("AZURE_ASSERTION", assertion),
-        ],
-        fill: vec![],
-        secret: account.own.secret,
-        _simulator: simulator,
-    })
-}
-
-fn google() -> Result<Simulated<(Arc<gcp::GcpCloud>, Server)>, Fault> {
-    let cloud = gcp::GcpCloud::new();
-    let server = Server::start(cloud.clone())?;
-    let (project, endpoint) = (cloud.project(&gcp::Setup::default()), server.endpoint());
-    let key = project.key(&endpoint).to_string();
-    Ok(Simulated {
-        provider: Provider::Gcp,
-        cloud: Cloud::Gcp,
-        endpoint: endpoint.clone(),
-        keys: json!({ "serviceaccount.json": key }),
-        environment: vec![("GCP_ENDPOINT", endpoint), ("GCP_KEY", key)],
-        fill: vec![],
-        secret: "PRIVATE KEY".to_owned(),
-        _simulator: (cloud, server),
-    })
-}
-
-fn alibaba() -> Result<Simulated<(Arc<Alicloud>, Server)>, Fault> {
-    let (cloud, server) = Alicloud::start()?;
-    let (credentials, endpoint) = (cloud.account(&[REGION]), server.endpoint());
-    Ok(Simulated {
-        provider: Provider::Alicloud,
-        cloud: Cloud::Alicloud,
-        endpoint: endpoint.clone(),
-        keys: json!({ "accessKeyID": credentials.access_key_id, "accessKeySecret": credentials.access_key_secret }),
-        environment: vec![
-            ("ALICLOUD_ENDPOINT", endpoint),
-            ("ALICLOUD_ACCESS_KEY_ID", credentials.admin_key_id),
-            ("ALICLOUD_ACCESS_KEY_SECRET", credentials.admin_key_secret),
-        ],
-        fill: vec!["--region", REGION],
-        secret: credentials.access_key_secret,
-        _simulator: (cloud, server),
-    })
-}
-
 pub async fn a_returned_subscription_of_azure_is_emptied_and_handed_on(landscape: Landscape) -> Outcome {
-    azure()?.is_emptied_and_handed_on(&landscape).await
+    azure::simulated()?.is_emptied_and_handed_on(&landscape).await
 }
 
 pub async fn a_returned_project_of_google_is_emptied_and_handed_on(landscape: Landscape) -> Outcome {
-    google()?.is_emptied_and_handed_on(&landscape).await
+    gcp::simulated()?.is_emptied_and_handed_on(&landscape).await
 }
 
 pub async fn a_returned_account_of_alibaba_is_emptied_and_handed_on(landscape: Landscape) -> Outcome {
-    alibaba()?.is_emptied_and_handed_on(&landscape).await
+    alicloud::simulated()?.is_emptied_and_handed_on(&landscape).await
 }
