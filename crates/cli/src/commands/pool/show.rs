@@ -72,12 +72,17 @@ pub(crate) fn accounts(lines: &[AccountLine], now: Timestamp) -> String {
     text
 }
 
-/// Every finding with its remedy, and how many there are.
-pub(crate) fn complaints(complaints: &[Complaint]) -> String {
+/// Every finding with its remedy, how many there are, and how many more follow from the first.
+pub(crate) fn complaints(complaints: &[Complaint], not_listed: usize) -> String {
     let paint = Paint::for_standard_output();
     let mut text = String::new();
     for Complaint { code, account: _, message, remedy } in complaints {
         text.push_str(&format!("{}: {message}\n  {} {remedy}\n", paint.red(code.as_str()), paint.dim("->")));
+    }
+    if not_listed > 0 {
+        let more = counted(not_listed, "more finding");
+        let line = format!("{more} about the ledger only follow from the first one; --all lists them");
+        text.push_str(&format!("{}\n", paint.dim(&line)));
     }
     text.push_str(&match complaints.len() {
         0 => format!("{}\n", paint.green("all is well")),
