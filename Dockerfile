@@ -14,6 +14,9 @@ RUN apt-get update \
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
 COPY crates crates
+# The demo and the benchmark have objects of these folders built in. `make lint` compiles with exactly the files that are copied here.
+COPY examples examples
+COPY landscape/manifests/shoots landscape/manifests/shoots
 # The caches outlive the build, not the layer, so the binary is moved out of them. A binary that is not static would only
 # be noticed when the container starts: look now.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \

@@ -84,7 +84,8 @@ fn check_as_json() {
         "line": 1,
         "column": 7,
         "message": "unknown key `rules`; did you mean `rule`?",
-        "related": null
+        "related": null,
+        "fix": null
     });
     assert_eq!((bad.code, bad.json()), (1, json!({ "ok": false, "findings": [finding] })));
 }

@@ -56,6 +56,9 @@ pub(crate) enum PoolCommand {
     Doctor {
         #[command(flatten)]
         place: Place,
+        /// Also list the findings that only follow from a ledger that does not fit the garden
+        #[arg(long)]
+        all: bool,
         /// Print the findings in this format
         #[arg(long, short, value_enum)]
         output: Option<Format>,
@@ -89,6 +92,9 @@ pub(crate) enum LedgerCommand {
     Verify {
         #[command(flatten)]
         place: Place,
+        /// Also list the disagreements that only follow from a ledger that does not fit the garden
+        #[arg(long)]
+        all: bool,
         /// Print the disagreements in this format
         #[arg(long, short, value_enum)]
         output: Option<Format>,

@@ -2,14 +2,14 @@
 
 use super::{
     place::{Access, Opened, answered, ended, ledger_url, open},
-    pool::{needs_ledger, show},
+    pool::{Findings, needs_ledger, show},
     show::counted,
 };
 use crate::{
     args::pool::{LedgerCommand, Place},
     output::{self, Format, Paint},
 };
-use allotment_core::pool::{Ailment, Complaint, Grown, compare};
+use allotment_core::pool::{Ailment, Compared, Complaint, Grown, compare};
 use allotment_operator::{
     ledger::{Ledger, Migrated},
     metrics::Metrics,
@@ -28,7 +28,7 @@ use tokio::runtime::Runtime;
 pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
     Runtime::new().context("cannot start the runtime")?.block_on(async {
         match command {
-            LedgerCommand::Verify { place, output } => Ok(answered(verify(&place, output).await)),
+            LedgerCommand::Verify { place, all, output } => Ok(answered(verify(&place, all, output).await)),
             LedgerCommand::Rebuild { place, yes, force, operator_namespace, output } => {
                 // Before anything is opened to write: that makes a ledger where there is none.
                 if !yes {
@@ -50,7 +50,7 @@ pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
     })
 }
 
-async fn verify(place: &Place, format: Option<Format>) -> Result<ExitCode> {
+async fn verify(place: &Place, all: bool, format: Option<Format>) -> Result<ExitCode> {
     let opened = match open(place, Access::Read).await {
         Ok(opened) => opened,
         Err(code) => return Ok(code),
@@ -58,31 +58,30 @@ async fn verify(place: &Place, format: Option<Format>) -> Result<ExitCode> {
     if let Err(code) = needs_ledger(&opened) {
         return Ok(code);
     }
-    let (disagreements, foreign) = differences(&opened).await?;
+    let (Findings { list, not_listed }, foreign) = differences(&opened, all).await?;
     match format {
         Some(format) => output::print_value(
-            &json!({ "ok": disagreements.is_empty(), "disagreements": disagreements, "foreign": foreign }),
+            &json!({ "ok": list.is_empty(), "disagreements": list, "notListed": not_listed, "foreign": foreign }),
             format,
         )?,
-        None => output::print(&for_people(&disagreements, &foreign))?,
+        None => output::print(&for_people(&list, not_listed, &foreign))?,
     }
-    Ok(if disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if list.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Everything that the sides do not agree on, and the Shoots that nobody asked us for.
-async fn differences(opened: &Opened) -> Result<(Vec<Complaint>, Vec<Grown>)> {
+async fn differences(opened: &Opened, all: bool) -> Result<(Findings, Vec<Grown>)> {
     let survey = opened.survey().await?;
-    let compared = compare(&survey.sides());
+    let Compared { disagreements, foreign } = compare(&survey.sides());
     let operator = operator(opened).context("the configuration has no rules")?;
-    // Beside a ledger, garden or control plane that is not the right one, everything else would mislead.
-    match identity(&operator, &survey).await? {
-        Some(identity) => Ok((vec![identity], Vec::new())),
-        None => Ok((compared.disagreements, compared.foreign)),
-    }
+    let identity = identity(&operator, &survey).await?;
+    // Beside another control plane, every Shoot would be foreign.
+    let foreign = if identity.is_some() && !all { Vec::new() } else { foreign };
+    Ok((Findings::new(identity, disagreements, all), foreign))
 }
 
 /// Why nothing is handed out from the ledger, if nothing is; none too where the ledger cannot be compared with the garden.
-pub(super) async fn halted(opened: &Opened, survey: &Survey) -> Result<Option<Complaint>> {
+pub(super) async fn identity_of(opened: &Opened, survey: &Survey) -> Result<Option<Complaint>> {
     match operator(opened) {
         Some(operator) => identity(&operator, survey).await,
         None => Ok(None),
@@ -92,17 +91,21 @@ pub(super) async fn halted(opened: &Opened, survey: &Survey) -> Result<Option<Co
 async fn identity(operator: &Operator, survey: &Survey) -> Result<Option<Complaint>> {
     match operator.verify_ledger_identity(survey.traces()).await {
         Ok(()) => Ok(None),
-        Err(Trouble::Term(error)) => Ok(Some(Complaint {
-            code: Ailment::Identity,
-            account: None,
-            message: error.to_string(),
-            remedy: "until then nothing is handed out".to_owned(),
-        })),
+        Err(Trouble::Term(error)) => {
+            let text = error.to_string();
+            // The cause, then the remedy.
+            let (message, remedy) = match text.rsplit_once("; ") {
+                Some((message, remedy)) => (message, format!("{remedy}; until then nothing is handed out")),
+                None => (text.as_str(), "until then nothing is handed out".to_owned()),
+            };
+            let (code, account, message) = (Ailment::Identity, None, message.to_owned());
+            Ok(Some(Complaint { code, account, message, remedy }))
+        }
         Err(trouble) => Err(trouble.into()),
     }
 }
 
-fn for_people(disagreements: &[Complaint], foreign: &[Grown]) -> String {
+fn for_people(disagreements: &[Complaint], not_listed: usize, foreign: &[Grown]) -> String {
     let mut text = String::new();
     let paint = Paint::for_standard_output();
     for Grown { name, account, .. } in foreign {
@@ -113,7 +116,7 @@ fn for_people(disagreements: &[Complaint], foreign: &[Grown]) -> String {
     if disagreements.is_empty() {
         text.push_str(&format!("ledger, bindings, requests and Shoots {}\n", paint.green("agree")));
     } else {
-        text.push_str(&show::complaints(disagreements));
+        text.push_str(&show::complaints(disagreements, not_listed));
     }
     text
 }
@@ -158,14 +161,15 @@ async fn rebuild(opened: Opened, how: &Rebuild, format: Option<Format>) -> Resul
     let epoch = operator.rebuild_with(how).await?;
     let rows = operator.ledger().accounts().await?;
     let requests: usize = rows.iter().map(|row| row.assignments.len()).sum();
-    let (disagreements, foreign) = differences(&opened).await?;
+    let (Findings { list, not_listed }, foreign) = differences(&opened, false).await?;
     match format {
         Some(format) => output::print_value(
             &json!({
                 "epoch": epoch,
                 "accounts": rows.len(),
                 "requests": requests,
-                "disagreements": disagreements,
+                "disagreements": list,
+                "notListed": not_listed,
                 "foreign": foreign,
             }),
             format,
@@ -174,7 +178,7 @@ async fn rebuild(opened: Opened, how: &Rebuild, format: Option<Format>) -> Resul
             "the ledger is made anew, epoch {epoch}: {}, {}\n{}",
             counted(rows.len(), "account"),
             counted(requests, "request"),
-            for_people(&disagreements, &foreign)
+            for_people(&list, not_listed, &foreign)
         ))?,
     }
     Ok(ExitCode::SUCCESS)

@@ -36,6 +36,24 @@ async fn a_lost_ledger_is_noticed_and_made_anew() {
     let verified = world.ask_about(&["ledger", "verify", "-o", "json"]).await;
     assert_eq!(verified.code, 1);
     assert_eq!(codes(&verified.json()["disagreements"]), ["identity"], "{}", verified.stdout);
+    // One cause, not a finding for each cluster that the ledger does not know.
+    let doctor = world.ask_about(&["pool", "doctor", "-o", "json"]).await;
+    assert_eq!((doctor.code, codes(&doctor.json()["findings"])), (1, vec!["identity".to_owned()]));
+    let cause = &doctor.json()["findings"][0];
+    assert!(cause["message"].as_str().unwrap().starts_with("this garden was served from ledger"), "{cause}");
+    assert!(cause["remedy"].as_str().unwrap().contains("allotment ledger rebuild"), "{cause}");
+    let not_listed = doctor.json()["notListed"].as_u64().unwrap();
+    assert!(not_listed >= 4, "a label and a status of two requests disagree: {}", doctor.stdout);
+    let people = world.ask_about(&["pool", "doctor"]).await.stdout;
+    assert!(people.contains(&format!("{not_listed} more findings about the ledger only follow")), "{people}");
+    let all = world.ask_about(&["pool", "doctor", "--all", "-o", "json"]).await.json();
+    assert_eq!(
+        (all["findings"].as_array().unwrap().len() as u64, &all["notListed"]),
+        (not_listed + 1, &json!(0))
+    );
+    assert_eq!(all["findings"][0]["code"], "identity", "the cause comes first");
+    let all = world.ask_about(&["ledger", "verify", "--all", "-o", "json"]).await.json();
+    assert!(all["disagreements"].as_array().unwrap().len() > 4, "{all}");
 
     let refused = world.ask_about(&["ledger", "rebuild", "--yes"]).await;
     assert_eq!(refused.code, 1);

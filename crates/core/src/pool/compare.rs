@@ -77,6 +77,43 @@ pub struct Compared {
 const HEALED: &str =
     "the operator puts it right when it next looks at it; if it stays, run `allotment ledger rebuild`";
 
+/// What helps where request and Shoot agree, and the ledger differs.
+const REBUILD: &str =
+    "run `allotment ledger rebuild`: the ledger takes over the account that request, binding and Shoot prove";
+
+/// What helps where nobody can tell which side is right. A Shoot is somebody's cluster: a finding is no reason to delete it.
+const KEEP_SHOOT: &str = "leave the Shoot running; `allotment pool history` of both accounts shows how it came there; put the labels \
+                          and the request's status right, and the ledger follows";
+
+/// Whether a finding rests on the contents of the ledger. Beside a ledger that does not fit the garden, such a finding only repeats that, once
+/// for each object, and its remedy misleads.
+pub const fn rests_on_ledger(code: Ailment) -> bool {
+    match code {
+        Ailment::DirtyForLong
+        | Ailment::Exhausted
+        | Ailment::EntryGone
+        | Ailment::Tenant
+        | Ailment::Dirty
+        | Ailment::Pool
+        | Ailment::Quarantine
+        | Ailment::NotAssigned
+        | Ailment::NotQueued
+        | Ailment::RequestGone
+        | Ailment::ShootElsewhere
+        | Ailment::ShootInEmpty
+        | Ailment::SameCloudAccount
+        | Ailment::Books => true,
+        Ailment::Stranded
+        | Ailment::SameCredentials
+        | Ailment::Occupied
+        | Ailment::MissingSecret
+        | Ailment::CleanupStuck
+        | Ailment::Quarantined
+        | Ailment::NotReady
+        | Ailment::Identity => false,
+    }
+}
+
 /// Compares.
 pub fn compare(sides: &Sides) -> Compared {
     let mut compared = Compared::default();
@@ -88,8 +125,9 @@ pub fn compare(sides: &Sides) -> Compared {
     let seats: BTreeMap<&RequestUid, &Seat> = sides.seats.iter().map(|seat| (&seat.request, seat)).collect();
     requests(sides, &seats, found);
     for shoot in &sides.shoots {
-        match shoot.request.as_ref().filter(|request| sides.requests.contains_key(request)) {
-            Some(request) => found.extend(misplaced(shoot, seats.get(request).copied())),
+        let asked = shoot.request.as_ref().and_then(|request| Some((request, sides.requests.get(request)?)));
+        match asked {
+            Some((request, asked)) => found.extend(misplaced(shoot, asked, seats.get(request).copied())),
             None => {
                 found.extend(unexpected(shoot, sides));
                 compared.foreign.push(shoot.clone());
@@ -179,10 +217,10 @@ fn labels_against(entry: &Entry, holding: &Holding) -> Option<(Ailment, String, 
         // The label is being written.
         Holding::Claiming(claimer) if entry.tenant.is_some() && !is_of(claimer) => tenant(HEALED),
         Holding::Claimed(_) if entry.dirty => {
-            Some((Ailment::Dirty, "dirty".to_owned(), "take the dirty label away, or delete its clusters"))
+            Some((Ailment::Dirty, "dirty".to_owned(), "take the dirty label away: the account is in use"))
         }
         Holding::Claimed(claimer) if !is_of(claimer) => {
-            tenant("put the ledger's tenant back on the label, or delete its clusters")
+            tenant("put the ledger's tenant back on the label: its clusters are in the account")
         }
         Holding::Dirty(_) if !entry.dirty && entry.tenant.is_some() => {
             let remedy = "take the tenant's label away too once it is clean, or put the dirty label back";
@@ -219,9 +257,7 @@ fn requests(sides: &Sides, seats: &BTreeMap<&RequestUid, &Seat>, found: &mut Vec
                         "request {name} is bound to account {account}{whose}, but the ledger gives it {ledger}"
                     );
                     let remedy = match sides.entries.contains_key(account) {
-                        true => {
-                            "run `allotment ledger rebuild`: the ledger takes over what request and binding prove"
-                        }
+                        true => REBUILD,
                         false => {
                             "there is no such entry in this pool: make it again, or leave it to whoever serves that pool"
                         }
@@ -251,7 +287,7 @@ fn requests(sides: &Sides, seats: &BTreeMap<&RequestUid, &Seat>, found: &mut Vec
 }
 
 /// A Shoot of a request that is somewhere else, or nowhere.
-fn misplaced(shoot: &Grown, seat: Option<&Seat>) -> Option<Complaint> {
+fn misplaced(shoot: &Grown, asked: &Asked, seat: Option<&Seat>) -> Option<Complaint> {
     let Grown { name, account, .. } = shoot;
     let place = match seat {
         Some(seat) if seat.account == *account => return None,
@@ -259,7 +295,9 @@ fn misplaced(shoot: &Grown, seat: Option<&Seat>) -> Option<Complaint> {
         None => "no account".to_owned(),
     };
     let message = format!("Shoot {name} is in account {account}, but the ledger gives its request {place}");
-    Some(complaint(Ailment::ShootElsewhere, Some(account), message, "move the Shoot, or delete it"))
+    let is_where_asked = asked.phase == Some(Phase::Bound) && asked.account.as_ref() == Some(account);
+    let remedy = if is_where_asked { REBUILD } else { KEEP_SHOOT };
+    Some(complaint(Ailment::ShootElsewhere, Some(account), message, remedy))
 }
 
 /// A foreign Shoot in an account that waits to be cleaned. One in an account that nobody holds makes it occupied.
@@ -268,7 +306,7 @@ fn unexpected(shoot: &Grown, sides: &Sides) -> Option<Complaint> {
     sides.entries.get(account).filter(|entry| entry.is_dedicated())?;
     let Some(Holding::Dirty(_)) = sides.rows.get(account).map(|row| &row.holding) else { return None };
     let message = format!("Shoot {name}, which nobody asked us for, is in account {account}, which is dirty");
-    let remedy = "delete the Shoot, or label the account with its tenant";
+    let remedy = "label the account with the Shoot's tenant, or have the owner of the Shoot remove it if nobody uses it";
     Some(complaint(Ailment::ShootInEmpty, Some(account), message, remedy))
 }
 

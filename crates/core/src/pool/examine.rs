@@ -108,12 +108,13 @@ pub fn occupied_account(account: &AccountName, why: &Occupied, shoots: &[&str]) 
     let message = format!("account {account} is occupied: it {why}{named}");
     let remedy = match why {
         Occupied::EntryGone(other) => {
-            format!("make {other} again with its tenant's label, or delete the requests that have it")
+            format!("make {other} again with its tenant's label, or delete the requests that have it if nobody uses them")
         }
         Occupied::Requests(_) => {
-            "label the account with the tenant of the requests, or delete the requests".to_owned()
+            "label the account with the tenant of the requests, or delete the requests if nobody uses them"
+                .to_owned()
         }
-        _ => "delete the Shoots, or label the account with their tenant".to_owned(),
+        _ => "label the account with the tenant of the Shoots, or have their owner remove them if nobody uses them".to_owned(),
     };
     Complaint { code: Ailment::Occupied, account: Some(account.clone()), message, remedy }
 }

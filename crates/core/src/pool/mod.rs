@@ -22,7 +22,7 @@ mod wanted;
 mod tests;
 
 pub use account::{Candidate, Closed, Holding};
-pub use compare::{Asked, Compared, Grown, NotReady, Sides, compare};
+pub use compare::{Asked, Compared, Grown, NotReady, Sides, compare, rests_on_ledger};
 pub use complaint::{Ailment, Complaint};
 pub use decide::{Answer, Choice, Dedicated, Lack, Question, decide};
 pub use entry::Entry;

@@ -1,14 +1,15 @@
 //! What can be wrong with rules, beyond how each is written.
 
 use super::{
-    attribute::{INPUTS, Input, Inputs, Output, Outputs},
+    attribute::{INPUTS, Input, Inputs, Output},
     file::File,
     finding::Code,
-    findings::{Findings, MOST_COUNTED},
+    findings::{Findings, MOST_COUNTED, Told},
+    fix::{self, Fix},
     overlap::{self, Gap, Part},
     parse::{self, Draft},
     plans::{ENABLED_BY_DEFAULT, Plans},
-    rule::{Rule, Spelled},
+    rule::Rule,
     source::{Place, Scalar, Source},
     word,
 };
@@ -39,7 +40,7 @@ pub(super) fn check(file: File, source: &Source<'_>, enabled: Option<&[String]>)
     };
     let rules = checker.rules();
     let by_plan = checker.duplicates(&rules);
-    checker.ambiguities(&by_plan);
+    checker.ambiguities(&rules, &by_plan);
     let enabled = Enabled::new(enabled, listed, place);
     // Without any rule, one finding says so already.
     if !entries.is_empty() {
@@ -132,16 +133,12 @@ impl Checker<'_, '_> {
     /// Whether the type can be the value of a label, as far as it is known: what comes from the request has at least one
     /// character.
     fn composes(&mut self, rule: &Rule) -> bool {
-        let suffix: usize =
-            rule.outputs.suffixes().map(|input| 1 + rule.input(input).map_or(1, str::len)).sum();
-        let providers = self.plans.providers(&rule.plan).unwrap_or_default();
-        let too_long = providers.iter().find(|provider| provider.len() + suffix > label::MAX_LENGTH);
-        if let Some(provider) = too_long {
+        let too_long = fix::too_long(self.plans, &rule.plan, &rule.inputs, rule.outputs);
+        if let Some((provider, length)) = too_long {
             self.report(Code::InvalidValue, rule.number, None, || {
                 format!(
-                    "hyperscalerType would be at least {} characters long for provider `{provider}`, and a label value \
-                     has at most {}",
-                    provider.len() + suffix,
+                    "hyperscalerType would be at least {length} characters long for provider `{provider}`, and a label \
+                     value has at most {}",
                     label::MAX_LENGTH,
                 )
             });
@@ -172,9 +169,10 @@ impl Checker<'_, '_> {
         by_plan
     }
 
-    fn ambiguities(&mut self, by_plan: &ByPlan<'_>) {
+    fn ambiguities(&mut self, all: &[Rule], by_plan: &ByPlan<'_>) {
         let mut left = MOST_COUNTED;
-        for (plan, rules) in by_plan {
+        let plans = self.plans;
+        for rules in by_plan.values() {
             let visited = overlap::ties(&values(rules), |tie| {
                 if left == 0 {
                     return ControlFlow::Break(());
@@ -183,14 +181,8 @@ impl Checker<'_, '_> {
                 let (first, second) = (rules[tie.first], rules[tie.second]);
                 self.report(Code::Ambiguous, second.number, Some(first.number), || {
                     let missing = tie.missing.map(|value| value.map(str::to_owned));
-                    format!(
-                        "rules {} (`{}`) and {} match the same requests, and neither is more specific: add `{}` to \
-                         decide about them",
-                        first.number,
-                        first.text,
-                        second.number,
-                        Spelled(plan, &missing, Outputs::default()),
-                    )
+                    let fix = Fix::of_tie(all, plans, first, &missing);
+                    Told { message: ambiguous(first, second, &missing, fix.as_ref()), fix }
                 });
                 ControlFlow::Continue(())
             });
@@ -228,11 +220,18 @@ impl Checker<'_, '_> {
                 texts.push("others".to_owned());
             }
             self.report(Code::PartialPlan, rules[0].number, None, || {
-                format!(
-                    "plan `{plan}` has no rule for requests with {}: they are refused; add `{plan}` to cover every \
-                     request",
-                    texts.join("; or "),
-                )
+                let fix = Fix::of_gap(plan, rules);
+                let advice = match &fix {
+                    Some(fix) => format!("add `{}` to cover every request", fix.as_str()),
+                    None => format!(
+                        "decide which pool they belong to, and add `{plan}` with its attributes to cover every \
+                         request"
+                    ),
+                };
+                let gaps = texts.join("; or ");
+                let message =
+                    format!("plan `{plan}` has no rule for requests with {gaps}: they are refused; {advice}");
+                Told { message, fix }
             });
         }
     }
@@ -294,17 +293,36 @@ impl Checker<'_, '_> {
     }
 
     /// Reports something about the whole of a rule.
-    fn report(
+    fn report<T: Into<Told>>(
         &mut self,
         code: Code,
         number: usize,
         related: Option<usize>,
-        message: impl FnOnce() -> String,
+        message: impl FnOnce() -> T,
     ) {
         if let Some(Some(scalar)) = self.entries.get(number - 1) {
             self.findings.add(self.source, (code, number, scalar.place, related), message);
         }
     }
+}
+
+/// Says that two rules tie, and how to decide.
+fn ambiguous(first: &Rule, second: &Rule, inputs: &Inputs, fix: Option<&Fix>) -> String {
+    let advice = match fix {
+        Some(fix) => format!("add `{}` to decide about them", fix.as_str()),
+        None => {
+            let named = |input: Input| Some(format!("{input}={}", inputs[input.index()].as_deref()?));
+            let inputs = Input::ALL.into_iter().filter_map(named).collect::<Vec<_>>().join(", ");
+            format!(
+                "decide which pool requests with {inputs} belong to, and add a rule with these inputs and the attributes \
+                 of that pool"
+            )
+        }
+    };
+    format!(
+        "rules {} (`{}`) and {} match the same requests, and neither is more specific: {advice}",
+        first.number, first.text, second.number,
+    )
 }
 
 fn values<'r>(rules: &[&'r Rule]) -> Vec<[Option<&'r str>; INPUTS]> {

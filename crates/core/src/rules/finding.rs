@@ -123,6 +123,8 @@ pub struct Finding {
     pub message: String,
     /// The number of the other rule, where two do not go together.
     pub related: Option<usize>,
+    /// A rule that mends it when it is added to the file. It changes the pool of no request that has one.
+    pub fix: Option<String>,
     /// The line itself, or the part of a long one that the finding is about.
     #[serde(skip)]
     pub source_line: String,

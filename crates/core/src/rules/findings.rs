@@ -5,6 +5,7 @@
 
 use super::{
     finding::{Code, Finding, Severity},
+    fix::Fix,
     source::{Place, Source},
 };
 use std::collections::BTreeMap;
@@ -14,6 +15,18 @@ pub const MOST_LISTED: usize = 100;
 
 /// So many findings of pairs of rules are counted, then the search ends: their number grows with the square of the file.
 pub(super) const MOST_COUNTED: usize = 10_000;
+
+/// What a finding tells people.
+pub(super) struct Told {
+    pub(super) message: String,
+    pub(super) fix: Option<Fix>,
+}
+
+impl From<String> for Told {
+    fn from(message: String) -> Self {
+        Self { message, fix: None }
+    }
+}
 
 /// What orders findings: how bad, then where.
 type Rank = (Severity, usize, usize, Code, Option<usize>, usize);
@@ -30,11 +43,11 @@ pub(super) struct Findings {
 
 impl Findings {
     /// Adds a finding; `message` is called only if it is among the first.
-    pub(super) fn add(
+    pub(super) fn add<T: Into<Told>>(
         &mut self,
         source: &Source<'_>,
         (code, rule, place, related): (Code, usize, Place, Option<usize>),
-        message: impl FnOnce() -> String,
+        message: impl FnOnce() -> T,
     ) {
         let rank = (code.severity(), place.line(), place.column(), code, related, self.count);
         self.count += 1;
@@ -44,8 +57,9 @@ impl Findings {
         if !is_first {
             return;
         }
-        let finding = source.finding(code, rule, place, message());
-        self.kept.insert(rank, Finding { related, ..finding });
+        let Told { message, fix } = message().into();
+        let finding = source.finding(code, rule, place, message);
+        self.kept.insert(rank, Finding { related, fix: fix.map(Fix::into_text), ..finding });
         if self.kept.len() > MOST_LISTED {
             self.kept.pop_last();
         }
@@ -80,6 +94,7 @@ impl Findings {
                 severity: Code::Truncated.severity(),
                 message,
                 related: None,
+                fix: None,
                 ..last
             });
         }

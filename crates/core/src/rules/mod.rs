@@ -18,6 +18,7 @@
 //! | `file`, `yaml`, `source` | the file, and where in it things stand |
 //! | `plans` | which plans there are |
 //! | `finding`, `findings`, `check`, `overlap`, `word` | what can be wrong |
+//! | `fix` | rules that a finding offers to add |
 //! | `set`, `table` | rules in force: which one decides |
 //! | `explain`, `diff`, `format` | what people ask about rules |
 
@@ -28,6 +29,7 @@ mod explain;
 mod file;
 mod finding;
 mod findings;
+mod fix;
 mod format;
 mod overlap;
 mod parse;

@@ -68,6 +68,7 @@ impl<'t> Source<'t> {
             column: place.column,
             message,
             related: None,
+            fix: None,
             source_line,
             source_column,
             width: place.width.min(LONGEST_SHOWN),

@@ -323,7 +323,8 @@ fn a_finding_is_json() {
             "column": 13,
             "message": "rule 2 is the same as rule 1 (`gcp`): both have the same plan and inputs, and what comes after `->` does \
                         not tell rules apart",
-            "related": 1
+            "related": 1,
+            "fix": null
         }])
     );
 }

@@ -1,7 +1,7 @@
 //! What holds for any text and any rules. How many cases are tried is said by `PROPTEST_CASES`: a hundred thousand take minutes.
 
 use super::examine::{agrees, differ, examine, request, requests, winners};
-use allotment_core::rules::{Code, Input, Options, Output, Rule, RuleSet, load};
+use allotment_core::rules::{Code, Input, Options, Output, Rule, RuleSet, Severity, load};
 use proptest::{prelude::*, sample::select};
 use std::collections::BTreeSet;
 
@@ -100,6 +100,25 @@ fn written_rules() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
+fn parsed(texts: &[String]) -> Vec<Rule> {
+    texts.iter().enumerate().map(|(index, text)| Rule::parse(index + 1, text).unwrap()).collect()
+}
+
+/// Every kind of request that rules of [`written_rule`] tell apart.
+fn all_requests() -> Vec<[Option<String>; 4]> {
+    let mut all = Vec::new();
+    for plan in ["aws", "gcp", "free"] {
+        for platform in ["a", "b", "a_b", "cf-eu11", "other"] {
+            for hyperscaler in ["c", "b_c", "d", "other"] {
+                all.push(
+                    [Some(plan), None, Some(platform), Some(hyperscaler)].map(|word| word.map(str::to_owned)),
+                );
+            }
+        }
+    }
+    all
+}
+
 fn read(rules: &[String]) -> allotment_core::rules::Loaded {
     let text = serde_json::json!({ "rule": rules }).to_string();
     load(&text, &Options { enabled_plans: Some(Vec::new()), strict: false })
@@ -146,19 +165,13 @@ proptest! {
 
     #[test]
     fn rules_are_ambiguous_if_a_request_has_two_winners(texts in written_rules()) {
-        let rules: Vec<Rule> =
-            texts.iter().enumerate().map(|(index, text)| Rule::parse(index + 1, text).unwrap()).collect();
+        let rules = parsed(&texts);
         let mut expected = BTreeSet::new();
-        for platform in ["a", "b", "a_b", "cf-eu11", "other"] {
-            for hyperscaler in ["c", "b_c", "d", "other"] {
-                for plan in ["aws", "gcp", "free"] {
-                    let words = [Some(plan), None, Some(platform), Some(hyperscaler)].map(|word| word.map(str::to_owned));
-                    let winners = winners(rules.iter(), &request(&words));
-                    for (place, one) in winners.iter().enumerate() {
-                        for other in &winners[place + 1..] {
-                            expected.insert((other.number, Some(one.number)));
-                        }
-                    }
+        for words in all_requests() {
+            let winners = winners(rules.iter(), &request(&words));
+            for (place, one) in winners.iter().enumerate() {
+                for other in &winners[place + 1..] {
+                    expected.insert((other.number, Some(one.number)));
                 }
             }
         }
@@ -169,6 +182,43 @@ proptest! {
             .map(|finding| (finding.rule, finding.related))
             .collect();
         prop_assert_eq!(found, expected);
+    }
+
+    /// Pasted into the file, every offered rule mends its finding, adds none, and moves nobody.
+    #[test]
+    fn an_offered_fix_is_safe(texts in written_rules()) {
+        let before: Vec<Rule> = parsed(&texts);
+        let loaded = read(&texts);
+        let of = |code: Code| loaded.findings.iter().filter(move |finding| finding.code == code);
+        let fixes = |code: Code| of(code).filter_map(|finding| finding.fix.clone()).collect::<Vec<String>>();
+        let open = of(Code::Ambiguous).filter(|finding| finding.fix.is_none()).count();
+        let offered = [fixes(Code::Ambiguous), fixes(Code::PartialPlan)].concat();
+        let pasted = [texts, offered].concat();
+        let after: Vec<Rule> = parsed(&pasted);
+        let mended = read(&pasted);
+        let errors: Vec<_> = mended.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+        prop_assert!(errors.iter().all(|error| error.code == Code::Ambiguous), "{:?}", errors);
+        prop_assert_eq!(errors.len(), open);
+        for words in all_requests() {
+            let request = request(&words);
+            let [old, new] = [&before, &after].map(|rules| winners(rules.iter(), &request));
+            match (old.as_slice(), new.as_slice()) {
+                ([one], [other]) => prop_assert_eq!(one.outputs, other.outputs, "{:?}", request),
+                ([_], others) => prop_assert!(false, "{:?} had a pool: {:?}", request, others),
+                ([], others) => prop_assert!(others.len() < 2),
+                (tied, [other]) => {
+                    for output in Output::ALL {
+                        let claimed: BTreeSet<bool> = tied.iter().map(|rule| rule.has(output)).collect();
+                        if output == Output::EuAccess {
+                            prop_assert_eq!(other.has(output), claimed.contains(&true), "{:?}", request);
+                        } else {
+                            prop_assert_eq!(BTreeSet::from([other.has(output)]), claimed, "{:?}", request);
+                        }
+                    }
+                }
+                (tied, others) => prop_assert_eq!(tied.len(), others.len()),
+            }
+        }
     }
 
     #[test]

@@ -133,6 +133,40 @@ fn accounts_that_one_side_does_not_know() {
     assert_eq!(after(lost), ["tenant", "not-assigned", "shoot-elsewhere"]);
 }
 
+/// A ledger that lost everything makes a finding of every healthy cluster. Somebody follows the advice at night.
+#[test]
+fn no_remedy_endangers_a_healthy_shoot() {
+    let mut lost = agreed();
+    lost.rows.clear();
+    lost.seats.clear();
+    let mut elsewhere = agreed();
+    elsewhere.seats = vec![seat("r", "b")];
+    let mut relabelled = agreed();
+    set(&mut relabelled, &[("tenantName", "u"), ("dirty", "true")], Holding::Claimed(t()));
+    let mut unlabelled = agreed();
+    set(&mut unlabelled, &[], Holding::Claimed(t()));
+    let mut foreign = Sides::default();
+    empty(&mut foreign, &[("dirty", "true")], Holding::Dirty(None));
+    foreign.shoots.push(shoot(None));
+    for sides in [lost, elsewhere, relabelled, unlabelled, foreign] {
+        let found = compare(&sides).disagreements;
+        assert!(!found.is_empty(), "{sides:?}");
+        for Complaint { code, remedy, .. } in found {
+            assert!(!remedy.contains("delete") && !remedy.contains("move the Shoot"), "{code:?}: {remedy}");
+            assert!(rests_on_ledger(code), "{code:?}");
+        }
+    }
+    let mut lost = agreed();
+    lost.seats.clear();
+    let found = compare(&lost).disagreements;
+    let of_shoot = found.iter().find(|found| found.code == Ailment::ShootElsewhere).unwrap();
+    assert!(of_shoot.remedy.contains("ledger rebuild"), "the request says the same: {}", of_shoot.remedy);
+    lost.requests.insert(RequestUid::new("r"), asked(Phase::Bound, Some("b")));
+    let found = compare(&lost).disagreements;
+    let of_shoot = found.iter().find(|found| found.code == Ailment::ShootElsewhere).unwrap();
+    assert!(of_shoot.remedy.contains("leave the Shoot running"), "nobody can tell: {}", of_shoot.remedy);
+}
+
 #[test]
 fn quarantine_stands_on_both() {
     let on_the_binding = |sides: &mut Sides| {
