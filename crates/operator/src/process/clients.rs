@@ -20,7 +20,7 @@ use std::{
     task::{Context, Poll},
     time::{Duration, Instant},
 };
-use tower::{Layer, Service, limit::RateLimitLayer, service_fn};
+use tower::{BoxError, Layer, Service, limit::RateLimitLayer, service_fn};
 
 /// As much of an error's text as is shown.
 const LONGEST_REASON: usize = 300;
@@ -202,21 +202,21 @@ pub(crate) struct Counted<S> {
     inner: S,
 }
 
-type Answer<B, E> = Pin<Box<dyn Future<Output = Result<Response<B>, E>> + Send>>;
+type Answer<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
 impl<S, B> Service<Request<Body>> for Counted<S>
 where
     S: Service<Request<Body>, Response = Response<B>>,
     S::Future: Send + 'static,
     B: 'static,
-    S::Error: std::error::Error + 'static,
+    S::Error: Into<BoxError> + 'static,
 {
     type Response = Response<B>;
-    type Error = S::Error;
-    type Future = Answer<B, S::Error>;
+    type Error = BoxError;
+    type Future = Answer<B>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
@@ -225,10 +225,10 @@ where
         let answer = self.inner.call(request);
         let mut pending = self.count.begin(verb);
         Box::pin(async move {
-            let answer = answer.await;
+            let answer: Result<Response<B>, BoxError> = answer.await.map_err(Into::into);
             let code = answer.as_ref().map(|answer| answer.status().as_u16());
             metrics.api_request(target, verb, code.as_ref().ok().copied());
-            pending.answered(code.map_err(|error| reason(error)));
+            pending.answered(code.map_err(|error| reason(&**error)));
             answer
         })
     }
