@@ -6,6 +6,7 @@
 //! | [`cleanup`] | dirty accounts: emptied, proven empty, returned to the pool |
 //! | [`cluster`] | Clusters and their Shoots |
 //! | [`config`] | the configuration file |
+//! | [`dependencies`] | servers and stores: when each last worked, and since when it fails |
 //! | `entries` | pool entries on their server |
 //! | [`kubeconfig`] | KubeconfigRequests: small, short-lived access |
 //! | [`ledger`] | who occupies which account, and everything that ever happened |
@@ -26,6 +27,7 @@
 pub mod cleanup;
 pub mod cluster;
 pub mod config;
+pub mod dependencies;
 mod entries;
 pub mod kubeconfig;
 pub mod ledger;

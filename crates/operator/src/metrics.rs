@@ -1,5 +1,6 @@
 //! What is counted. Labels are bounded, units are base units, and a gauge that is zero says 0.
 
+use crate::dependencies::Dependencies;
 use jiff::SignedDuration;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -33,6 +34,9 @@ struct Inner {
     clusters: Family<ClusterLabel, Gauge>,
     kubeconfigs: Family<PhaseLabel, Gauge>,
     cleanup: CleanupMetrics,
+    dependencies: Dependencies,
+    last_success: Family<DependencyLabel, Gauge>,
+    failing: Family<DependencyLabel, Gauge>,
     /// Gauges that are read off when somebody asks.
     pub(crate) pool: PoolGauges,
 }
@@ -116,6 +120,7 @@ labels!(QueueLabel { pool: String });
 labels!(PhaseLabel { phase: &'static str });
 labels!(StageLabel { stage: &'static str });
 labels!(CodeLabel { code: String });
+labels!(DependencyLabel { dependency: &'static str });
 
 impl Metrics {
     /// Nothing is counted yet.
@@ -134,19 +139,37 @@ impl Metrics {
             clusters: Family::default(),
             kubeconfigs: Family::default(),
             cleanup: CleanupMetrics::default(),
+            dependencies: Dependencies::default(),
+            last_success: Family::default(),
+            failing: Family::default(),
             pool: PoolGauges::default(),
         };
         inner.register();
         Self(Arc::new(inner))
     }
 
+    /// Servers and stores that this process depends on.
+    pub fn dependencies(&self) -> &Dependencies {
+        &self.0.dependencies
+    }
+
     /// What a scrape gets.
     pub fn text(&self) -> String {
+        self.read_dependencies();
         let mut text = String::new();
         let registry = self.0.registry.lock().unwrap_or_else(PoisonError::into_inner);
         // Writing to a string does not fail.
         let _ = encode(&mut text, &registry);
         text
+    }
+
+    fn read_dependencies(&self) {
+        for statement in self.0.dependencies.statements() {
+            let label = DependencyLabel { dependency: statement.dependency.as_str() };
+            self.0.failing.get_or_create(&label).set(i64::from(statement.is_failing()));
+            let succeeded = statement.succeeded_at.map_or(0, |succeeded| succeeded.as_second());
+            self.0.last_success.get_or_create(&label).set(succeeded);
+        }
     }
 
     /// A request got an account, or has to wait.
@@ -275,6 +298,16 @@ impl Inner {
             "allotment_rules_rejected",
             "1 while the newest rules are refused and older ones are in force",
             self.rules_rejected.clone(),
+        );
+        all.register(
+            "allotment_dependency_last_success_timestamp_seconds",
+            "When a server or store last did what it was asked for; 0 if it never did",
+            self.last_success.clone(),
+        );
+        all.register(
+            "allotment_dependency_failing",
+            "1 while a server or store fails; /readyz?verbose has the error and the remedy",
+            self.failing.clone(),
         );
         all.register("allotment_api_requests", "Requests to API servers", self.api_requests.clone());
         all.register(

@@ -10,6 +10,7 @@
 mod asking;
 mod clusters;
 mod demo;
+mod health;
 mod kills;
 mod kubeconfigs;
 mod openmcp;

@@ -78,6 +78,7 @@ pub use reserve::{Ask, Entries, Observed, Reserved, Who};
 pub use weather::{Fate, Wait, Weather};
 pub use writes::Writes;
 
+use crate::dependencies::{Dependencies, Dependency};
 use allotment_core::pool::{AccountName, Epoch, Holding, PoolKey, RequestUid, Retention, Served, Tenant};
 use jiff::Timestamp;
 use std::{fmt, sync::Arc};
@@ -154,6 +155,7 @@ pub struct Ledger {
     recent: recent::Recent,
     writes: writes::WriteHealth,
     retention: Retention,
+    dependencies: Option<Dependencies>,
     #[cfg(feature = "planted")]
     pub(crate) planted: Option<crate::planted::Planted>,
 }
@@ -168,14 +170,25 @@ impl fmt::Debug for Ledger {
 /// Runs an operation in a transaction of its own.
 macro_rules! in_transaction {
     (read $ledger:expr, $doing:literal, |$transaction:ident| $operation:expr) => {{
-        $ledger.weathered($doing).await?;
-        let session = $ledger.store.begin(Mode::Read, $doing).await?;
-        let place = $ledger.place.clone();
-        let mut transaction =
-            Transaction::new(session, place, $doing, Timestamp::UNIX_EPOCH, &$ledger.meter, &$ledger.recent);
-        let $transaction = &mut transaction;
-        let outcome = $operation.await;
-        transaction.end(outcome, None).await
+        let result = async {
+            $ledger.weathered($doing).await?;
+            let session = $ledger.store.begin(Mode::Read, $doing).await?;
+            let place = $ledger.place.clone();
+            let mut transaction = Transaction::new(
+                session,
+                place,
+                $doing,
+                Timestamp::UNIX_EPOCH,
+                &$ledger.meter,
+                &$ledger.recent,
+            );
+            let $transaction = &mut transaction;
+            let outcome = $operation.await;
+            transaction.end(outcome, None).await
+        }
+        .await;
+        $ledger.record($crate::dependencies::Dependency::LedgerRead, &result);
+        result
     }};
     (write $ledger:expr, $doing:literal, $now:expr, |$transaction:ident| $operation:expr) => {{
         let result = async {
@@ -195,6 +208,7 @@ macro_rules! in_transaction {
         }
         .await;
         $ledger.writes.count(&result);
+        $ledger.record($crate::dependencies::Dependency::LedgerWrite, &result);
         result
     }};
 }
@@ -222,6 +236,22 @@ impl Ledger {
     pub fn with_retention(mut self, retention: Retention) -> Self {
         self.retention = retention;
         self
+    }
+
+    /// The same ledger, which records whether its database works.
+    #[must_use]
+    pub fn recording(mut self, dependencies: Dependencies) -> Self {
+        self.dependencies = Some(dependencies);
+        self
+    }
+
+    /// Records what came of a transaction. A refusal is an answer: the database works.
+    fn record<T>(&self, dependency: Dependency, result: &Result<T, LedgerError>) {
+        let Some(dependencies) = &self.dependencies else { return };
+        match result {
+            Err(error) if error.is_of_the_database() => dependencies.failed(dependency, error.to_string()),
+            _ => dependencies.succeeded(dependency),
+        }
     }
 
     /// Waits for as long as the way to the database takes today.

@@ -63,6 +63,7 @@ impl Ledger {
             meter: effort::Meter::default(),
             recent: recent::Recent::default(),
             retention: Retention::default(),
+            dependencies: None,
             writes: writes::WriteHealth::default(),
             #[cfg(feature = "planted")]
             planted: None,

@@ -1,6 +1,11 @@
 //! Clients for API servers: no hidden retries, a limit on how hard they press, and every request counted.
 
-use crate::{config::Gardener, metrics::Metrics};
+use crate::{
+    config::Gardener,
+    dependencies::{Dependencies, Dependency},
+    metrics::Metrics,
+};
+use allotment_core::text::one_line;
 use http::{Method, Request, Response};
 use kube::{
     Client, Config,
@@ -13,9 +18,12 @@ use std::{
     pin::Pin,
     sync::{Arc, PoisonError, RwLock},
     task::{Context, Poll},
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tower::{Layer, Service, limit::RateLimitLayer, service_fn};
+use tower::{BoxError, Layer, Service, limit::RateLimitLayer, service_fn};
+
+/// As much of an error's text as is shown.
+const LONGEST_REASON: usize = 300;
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +59,8 @@ pub async fn control_plane(kubeconfig: Option<&Path>, metrics: &Metrics) -> Resu
     const TARGET: &str = "control plane";
     let config = configuration(kubeconfig, TARGET).await?;
     let setup = |source| ClientError::Setup { target: TARGET, source: Box::new(source) };
-    let counted = Count { target: "control-plane", metrics: metrics.clone() };
+    let counted = Count::requests("control-plane", metrics)
+        .recording(Dependency::ControlPlaneRead, Dependency::ControlPlaneWrite);
     Ok(ClientBuilder::try_from(config).map_err(setup)?.with_layer(&counted).build())
 }
 
@@ -103,7 +112,10 @@ impl Garden {
                 u64::from(settings.requests_per_second.max(1)),
                 Duration::from_secs(1),
             ))
-            .with_layer(&Count { target: "garden", metrics: metrics.clone() })
+            .with_layer(
+                &Count::requests("garden", metrics)
+                    .recording(Dependency::GardenRead, Dependency::GardenWrite),
+            )
             .build();
         Ok(Self { client, name, path, current, host })
     }
@@ -153,8 +165,28 @@ async fn configuration(path: Option<&Path>, target: &'static str) -> Result<Conf
 /// Counts requests by what came of them.
 #[derive(Clone)]
 pub(crate) struct Count {
-    pub(crate) target: &'static str,
-    pub(crate) metrics: Metrics,
+    target: &'static str,
+    metrics: Metrics,
+    /// What reads and writes are recorded as; none for servers of which there are many.
+    dependencies: Option<[Dependency; 2]>,
+}
+
+impl Count {
+    pub(crate) fn requests(target: &'static str, metrics: &Metrics) -> Self {
+        Self { target, metrics: metrics.clone(), dependencies: None }
+    }
+
+    fn recording(self, reads: Dependency, writes: Dependency) -> Self {
+        Self { dependencies: Some([reads, writes]), ..self }
+    }
+
+    /// Begins to record a request.
+    fn begin(&self, verb: &str) -> Pending {
+        let is_read = matches!(verb, "get" | "list" | "watch");
+        let dependency = self.dependencies.map(|[reads, writes]| if is_read { reads } else { writes });
+        let dependency = dependency.map(|it| (self.metrics.dependencies().clone(), it));
+        Pending { dependency, started: Instant::now() }
+    }
 }
 
 impl<S> Layer<S> for Count {
@@ -170,33 +202,78 @@ pub(crate) struct Counted<S> {
     inner: S,
 }
 
-type Answer<B, E> = Pin<Box<dyn Future<Output = Result<Response<B>, E>> + Send>>;
+type Answer<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
 impl<S, B> Service<Request<Body>> for Counted<S>
 where
     S: Service<Request<Body>, Response = Response<B>>,
     S::Future: Send + 'static,
     B: 'static,
-    S::Error: 'static,
+    S::Error: Into<BoxError> + 'static,
 {
     type Response = Response<B>;
-    type Error = S::Error;
-    type Future = Answer<B, S::Error>;
+    type Error = BoxError;
+    type Future = Answer<B>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let Count { target, metrics } = self.count.clone();
+        let Count { target, metrics, .. } = self.count.clone();
         let verb = verb(request.method(), request.uri().path(), request.uri().query().unwrap_or_default());
         let answer = self.inner.call(request);
+        let mut pending = self.count.begin(verb);
         Box::pin(async move {
-            let answer = answer.await;
-            metrics.api_request(target, verb, answer.as_ref().ok().map(|answer| answer.status().as_u16()));
+            let answer: Result<Response<B>, BoxError> = answer.await.map_err(Into::into);
+            let code = answer.as_ref().map(|answer| answer.status().as_u16());
+            metrics.api_request(target, verb, code.as_ref().ok().copied());
+            pending.answered(code.map_err(|error| reason(&**error)));
             answer
         })
     }
+}
+
+/// A request that was given up later than this had no answer; one that was given up sooner was not wanted any more.
+const UNANSWERED: Duration = Duration::from_secs(3);
+
+/// A request without an answer yet. Callers have deadlines and drop it.
+struct Pending {
+    dependency: Option<(Dependencies, Dependency)>,
+    started: Instant,
+}
+
+impl Pending {
+    /// A refusal of one object says nothing about the server; refused credentials and a gateway's errors do.
+    fn answered(&mut self, answer: Result<u16, String>) {
+        let Some((dependencies, dependency)) = self.dependency.take() else { return };
+        match answer {
+            Ok(401) => dependencies.failed(dependency, "the server does not accept the credentials (401)"),
+            Ok(code @ 502..=504) => dependencies.failed(dependency, format!("the server answers {code}")),
+            // Too many requests, missing rights, and failures of one object.
+            Ok(403 | 429 | 500) => (),
+            Ok(_) => dependencies.succeeded(dependency),
+            Err(error) => dependencies.failed(dependency, error),
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let waited = self.started.elapsed();
+        if let Some((dependencies, dependency)) = self.dependency.take().filter(|_| waited >= UNANSWERED) {
+            dependencies.failed(dependency, format!("no answer in {} s", waited.as_secs()));
+        }
+    }
+}
+
+/// The innermost cause: the outer ones only repeat that a request failed.
+fn reason(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    one_line(&cause.to_string(), LONGEST_REASON)
 }
 
 /// The verb of a request, as RBAC has it.

@@ -63,7 +63,7 @@ impl Operators {
             match controller {
                 Controller::Subscription => {
                     let policy = settled.policy().ok_or(StartError::NoRules)?;
-                    let ledger = ledger(&mut opened, config, &garden.name).await?;
+                    let ledger = ledger(&mut opened, config, &garden.name, metrics).await?;
                     operators.subscription = Some(
                         subscription::Operator::new(subscription::Parts {
                             control_plane: control_plane.clone(),
@@ -106,7 +106,7 @@ impl Operators {
                     operators.cleanup = Some(cleanup::Operator::new(cleanup::Parts {
                         control_plane: control_plane.clone(),
                         garden: garden.client.clone(),
-                        ledger: ledger(&mut opened, config, &garden.name).await?,
+                        ledger: ledger(&mut opened, config, &garden.name, metrics).await?,
                         clouds,
                         settings: cleanup_settings(config, identity.to_owned()),
                         policy: config.cleanup.policy(),
@@ -207,13 +207,19 @@ impl Operators {
 }
 
 /// The ledger of a configuration, opened once.
-async fn ledger(opened: &mut Option<Ledger>, config: &Config, garden: &str) -> Result<Ledger, StartError> {
+async fn ledger(
+    opened: &mut Option<Ledger>,
+    config: &Config,
+    garden: &str,
+    metrics: &Metrics,
+) -> Result<Ledger, StartError> {
     if let Some(ledger) = opened {
         return Ok(ledger.clone());
     }
     let retention = config.ledger.history_days.map_or_else(Retention::default, Retention::days);
     let place = Place { garden: garden.to_owned(), project: config.gardener.namespace.clone() };
-    let ledger = Ledger::open(&config.ledger.read()?, place).await?.with_retention(retention);
+    let ledger = Ledger::open(&config.ledger.read()?, place).await?;
+    let ledger = ledger.with_retention(retention).recording(metrics.dependencies().clone());
     Ok(opened.insert(ledger).clone())
 }
 

@@ -80,6 +80,7 @@ pub struct Leadership {
 impl Leadership {
     /// Of the controller of this name in metrics. Without a candidate it always leads.
     pub fn new(name: &'static str, candidate: Option<Candidate>, metrics: Metrics) -> Self {
+        let candidate = candidate.map(|candidate| candidate.recording(metrics.dependencies().clone()));
         Self { name, candidate, leading: watch::channel(false).0, metrics }
     }
 }

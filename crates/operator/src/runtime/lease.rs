@@ -5,6 +5,7 @@
 //! process that is paused does not notice, which is why the ledger carries an epoch.
 
 use super::{call::CallError, call::call, clock::Clock};
+use crate::dependencies::{Dependencies, Dependency};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
@@ -36,6 +37,7 @@ pub struct Candidate {
     identity: String,
     clock: Clock,
     leading: watch::Sender<bool>,
+    dependencies: Option<Dependencies>,
 }
 
 /// What was last seen of the Lease, and when by our own clock.
@@ -48,7 +50,13 @@ impl Candidate {
     /// A candidate for the Lease of this name. The identity must be another one in every process.
     pub fn new(api: Api<Lease>, name: &str, identity: &str, clock: Clock) -> Self {
         let (name, identity) = (name.to_owned(), identity.to_owned());
-        Self { api, name, identity, clock, leading: watch::channel(false).0 }
+        Self { api, name, identity, clock, leading: watch::channel(false).0, dependencies: None }
+    }
+
+    /// The same, which records whether the Lease can be read and written.
+    #[must_use]
+    pub fn recording(self, dependencies: Dependencies) -> Self {
+        Self { dependencies: Some(dependencies), ..self }
     }
 
     /// Whether it leads, as it changes.
@@ -83,7 +91,7 @@ impl Candidate {
     async fn acquire(&self) -> Observed {
         let mut observed = Observed { lease: None, since: Instant::now() };
         loop {
-            match self.try_once(&mut observed).await {
+            match self.recorded(self.try_once(&mut observed).await) {
                 Ok(true) => return observed,
                 Ok(false) => (),
                 Err(error) if error.is_conflict() => (),
@@ -101,7 +109,8 @@ impl Candidate {
             let deadline = renewed + RENEW_DEADLINE;
             // What counts is when the renewal was sent: the server may have had it at once and answered late.
             let sent = Instant::now();
-            match timeout_at(deadline, self.try_once(observed)).await {
+            let tried = timeout_at(deadline, self.try_once(observed)).await;
+            match tried.map(|tried| self.recorded(tried)) {
                 Ok(Ok(true)) => renewed = sent,
                 Ok(Ok(false)) => return,
                 Ok(Err(error)) => tracing::warn!(%error, lease = %self.name, "cannot renew"),
@@ -111,6 +120,19 @@ impl Candidate {
                 return;
             }
         }
+    }
+
+    /// A conflict is an answer too: somebody else was faster.
+    fn recorded(&self, tried: Result<bool, CallError>) -> Result<bool, CallError> {
+        if let Some(dependencies) = &self.dependencies {
+            match &tried {
+                Err(error) if !error.is_conflict() => {
+                    dependencies.failed(Dependency::Lease, error.to_string());
+                }
+                Ok(_) | Err(_) => dependencies.succeeded(Dependency::Lease),
+            }
+        }
+        tried
     }
 
     /// Takes or renews the Lease, if it may. Returns whether it is ours.

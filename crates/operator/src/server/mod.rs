@@ -3,8 +3,8 @@
 mod reviews;
 
 use crate::{
-    config::MetricsAccess, metrics::Metrics, process::Operators, runtime::controller::Controller,
-    subscription,
+    config::MetricsAccess, dependencies::Dependency, metrics::Metrics, process::Operators,
+    runtime::controller::Controller, subscription,
 };
 use allotment_core::tenancy::Mode;
 use axum::{
@@ -143,6 +143,8 @@ enum Mark {
     Good,
     /// A person has to look. The process is ready nevertheless: one that is not would drop out of what Prometheus reads.
     Worry,
+    /// It does not work, and neither another replica nor a restart could mend that.
+    Broken,
     Failed,
 }
 
@@ -163,7 +165,7 @@ impl fmt::Display for Check {
         let mark = match self.mark {
             Mark::Good => '+',
             Mark::Worry => '!',
-            Mark::Failed => '-',
+            Mark::Broken | Mark::Failed => '-',
         };
         writeln!(formatter, "[{mark}] {}: {}", self.name, self.says)
     }
@@ -172,10 +174,14 @@ impl fmt::Display for Check {
 impl Health {
     async fn checks(&self) -> Vec<Check> {
         let Operators { subscription, cluster, kubeconfig, cleanup, .. } = &self.operators;
+        let statements = self.metrics.dependencies().statements();
+        let failing: BTreeSet<Dependency> =
+            statements.iter().filter(|it| it.is_failing()).map(|it| it.dependency).collect();
+        let standing = |is_complete, leads| standing(is_complete, leads, &failing);
         let mut checks = Vec::new();
         if let Some(operator) = subscription {
             checks.push(Check::new("subscription", standing(operator.is_complete(), operator.is_leading())));
-            checks.extend(about_accounts(operator).await);
+            checks.extend(about_accounts(operator, &failing).await);
         }
         if let Some(operator) = cluster {
             checks.push(Check::new("cluster", standing(operator.is_complete(), operator.is_leading())));
@@ -190,6 +196,10 @@ impl Health {
                 Check::new("cleaning", (Mark::Worry, format!("accounts are not cleaned: {because}")))
             }));
         }
+        checks.extend(statements.iter().map(|statement| {
+            let mark = if statement.is_failing() { Mark::Broken } else { Mark::Good };
+            Check::new(statement.dependency.as_str(), (mark, statement.to_string()))
+        }));
         let rejected = self.rejected.borrow().clone();
         checks.push(Check::new(
             "configuration",
@@ -210,16 +220,20 @@ impl Health {
 }
 
 /// How an operator stands.
-fn standing(is_complete: bool, leads: bool) -> (Mark, String) {
+fn standing(is_complete: bool, leads: bool, failing: &BTreeSet<Dependency>) -> (Mark, String) {
     match (is_complete, leads) {
         (false, _) => (Mark::Failed, "the caches are not complete yet".to_owned()),
+        (true, false) if failing.contains(&Dependency::Lease) => (
+            Mark::Broken,
+            "does not lead, and cannot try to: its Lease can be neither read nor written".to_owned(),
+        ),
         (true, true) => (Mark::Good, "leads".to_owned()),
         (true, false) => (Mark::Good, "standby".to_owned()),
     }
 }
 
 /// The ledger, and what stands against handing out.
-async fn about_accounts(operator: &subscription::Operator) -> Vec<Check> {
+async fn about_accounts(operator: &subscription::Operator, failing: &BTreeSet<Dependency>) -> Vec<Check> {
     let ledger = match timeout(LEDGER_DEADLINE, operator.ledger().epoch()).await {
         Ok(Ok(epoch)) => match operator.ledger().writes().error {
             None => (Mark::Good, format!("reachable, epoch {epoch}")),
@@ -233,6 +247,9 @@ async fn about_accounts(operator: &subscription::Operator) -> Vec<Check> {
         Some(why) => (Mark::Worry, why),
         None if ledger.0 == Mark::Failed => {
             (Mark::Worry, "nothing is handed out while the ledger does not work".to_owned())
+        }
+        None if [Dependency::GardenRead, Dependency::GardenWrite].iter().any(|it| failing.contains(it)) => {
+            (Mark::Worry, "nothing is handed out while the garden does not answer".to_owned())
         }
         None => (Mark::Good, "nothing stands against it".to_owned()),
     };

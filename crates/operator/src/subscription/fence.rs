@@ -156,8 +156,12 @@ impl Inner {
 
     /// Compares the fence and the ledger with what this term knows of them.
     pub(super) async fn look_at_fence(&self, term: Term) -> Result<Outcome, Trouble> {
-        self.hold_fence(term).await?;
-        Ok(Outcome::After(FENCE_CHECK))
+        let held = self.hold_fence(term).await;
+        match &held {
+            Ok(()) => drop(self.halted.send_if_modified(|halted| halted.take().is_some())),
+            Err(trouble) => drop(self.halted.send_replace(Some(format!("nothing is handed out: {trouble}")))),
+        }
+        held.map(|()| Outcome::After(FENCE_CHECK))
     }
 
     /// Reads the fence, and ends the term if it is not this term's any more, or if the ledger went back.

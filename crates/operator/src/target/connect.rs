@@ -58,7 +58,7 @@ impl Connect {
     pub fn over_https_within(metrics: &Metrics, guard: Guard) -> Self {
         let metrics = metrics.clone();
         Self::new(move |key, given| {
-            let (count, guard) = (Count { target: "cluster", metrics: metrics.clone() }, guard.clone());
+            let (count, guard) = (Count::requests("cluster", &metrics), guard.clone());
             Box::pin(async move {
                 match key {
                     Key::Shoot { .. } => over_https(given, count, LONGEST_ANSWER_BYTES).await,

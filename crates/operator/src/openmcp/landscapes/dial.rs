@@ -36,7 +36,7 @@ impl Dial {
     pub fn over_https(metrics: &Metrics) -> Self {
         let metrics = metrics.clone();
         Self::new(move |_, given| {
-            let count = Count { target: "garden", metrics: metrics.clone() };
+            let count = Count::requests("garden", &metrics);
             Box::pin(async move { over_https(given, count, usize::MAX).await })
         })
     }
