@@ -23,7 +23,7 @@ const UNPROTECT: &str = "compute.instances.setDeletionProtection";
 pub fn simulated() -> Result<Simulated<(Arc<GcpCloud>, Server)>, Fault> {
     let cloud = GcpCloud::new();
     let server = Server::start(cloud.clone())?;
-    let (project, endpoint) = (cloud.project(&Setup::default()), server.endpoint());
+    let (project, endpoint) = (quick(&cloud), server.endpoint());
     Ok(Simulated {
         provider: Provider::Gcp,
         cloud: Cloud::Gcp,
@@ -34,6 +34,13 @@ pub fn simulated() -> Result<Simulated<(Arc<GcpCloud>, Server)>, Fault> {
         secret: "PRIVATE KEY".to_owned(),
         _simulator: (cloud, server),
     })
+}
+
+/// A project whose deletions end at once: the client waits half a second for each that does not.
+pub fn quick(cloud: &Arc<GcpCloud>) -> GcpProject {
+    let project = cloud.project(&Setup::default());
+    project.slow(0, Duration::ZERO);
+    project
 }
 
 fn keys(project: &GcpProject, endpoint: &str) -> Value {
@@ -56,7 +63,7 @@ pub async fn refused_projects_of_google_are_stuck_until_the_refusal_is_lifted(
     let cloud = GcpCloud::new();
     let server = Server::start(cloud.clone())?;
     let names = ["permission", "protected", "throttled", "late", "machine", "appears"];
-    let projects = names.map(|_| cloud.project(&Setup::default()));
+    let projects = names.map(|_| quick(&cloud));
     let endpoint = server.endpoint();
     let entry = |(name, project): (&'static str, &GcpProject)| {
         let fill = match name {
@@ -124,11 +131,8 @@ fn refuse(projects: &[GcpProject; 6]) {
         "The network resource 'projects/{id}/global/networks/{SHOOT}' is already being used by \
          'projects/{id}/zones/europe-west1-b/networkInstances/v-1'"
     );
+    late.slow(1, Duration::ZERO);
     late.fail_late("networks", SHOOT, "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", &in_use);
-    // Everything else ends at once: the client waits half a second for whatever does not.
-    for project in [permission, protected, machine] {
-        project.slow(0, Duration::ZERO);
-    }
     // Nobody waits for a machine for longer than two seconds before the next item.
     machine.slow_machines(Duration::from_millis(2200));
     machine.fail_late("instances", MACHINE, "INVALID_USAGE", "The machine is under maintenance.");

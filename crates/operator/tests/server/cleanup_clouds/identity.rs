@@ -10,12 +10,7 @@ use allotment_api::kyma::{Provider, SubscriptionPhase};
 use allotment_clouds::http::Rates;
 use allotment_core::cleanup::{Cloud, Mode};
 use allotment_operator::cleanup::GardenClouds;
-use allotment_simulators::{
-    azure::Azure,
-    federation::Trust,
-    gcp::{GcpCloud, Setup},
-    server::Server,
-};
+use allotment_simulators::{azure::Azure, federation::Trust, gcp::GcpCloud, server::Server};
 use allotment_testing::{Landscape, Outcome, cloud_script};
 use kube::Client;
 use serde_json::{Value, json};
@@ -23,6 +18,9 @@ use std::sync::Arc;
 
 /// How every token of the garden begins.
 const TOKEN_OF_THE_GARDEN: &str = "eyJhbGciOi";
+
+/// A change of the trust, and words of the reason that people see then.
+type Distrust = (fn(&mut Trust), [&'static str; 2]);
 
 /// An account that knows no secret, only an issuer to trust.
 struct Federated<'a> {
@@ -36,8 +34,7 @@ struct Federated<'a> {
     environment: Vec<(&'static str, String)>,
     /// Trusts tokens like these from now on.
     trust: &'a dyn Fn(Trust),
-    /// A change of the trust, and a word of each of the reasons that people see then.
-    refusals: Vec<(fn(&mut Trust), [&'static str; 2])>,
+    refusals: Vec<Distrust>,
     secrets: Vec<&'static str>,
 }
 
@@ -152,7 +149,7 @@ pub async fn a_project_of_a_workload_identity_is_refused_without_trust_and_empti
 ) -> Outcome {
     let cloud = GcpCloud::new();
     let server = Server::start(cloud.clone())?;
-    let (project, endpoint) = (cloud.project(&Setup::default()), server.endpoint());
+    let (project, endpoint) = (gcp::quick(&cloud), server.endpoint());
     project.sessions_last(40);
     let federated = Federated {
         provider: Provider::Gcp,
