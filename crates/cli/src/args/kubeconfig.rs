@@ -14,9 +14,12 @@ pub(crate) struct Selection {
     /// Those in this namespace
     #[arg(long, short, value_name = "NAMESPACE", conflicts_with = "all")]
     pub(crate) namespace: Option<String>,
-    /// Those for the Cluster of this name, in all namespaces unless --namespace is given
+    /// Those for the Cluster of this name, in --namespace or else in all namespaces; `revoke` refuses if these may be different Clusters
     #[arg(long, value_name = "CLUSTER", conflicts_with = "all")]
     pub(crate) cluster: Option<String>,
+    /// Those for every Cluster of the name of --cluster, in all namespaces
+    #[arg(long, short = 'A', requires = "cluster", conflicts_with = "namespace")]
+    pub(crate) all_namespaces: bool,
     /// All there are
     #[arg(long)]
     pub(crate) all: bool,
@@ -71,7 +74,7 @@ pub(crate) enum KubeconfigCommand {
         after_help = "Exit codes: 0 all are revoked, 1 some are not (yet), or it was not confirmed, 2 wrong usage.\n\n\
         Examples:\n  \
         allotment kubeconfig revoke example-cluster.compass-operator -n default\n  \
-        allotment kubeconfig revoke --cluster example-cluster --yes\n  \
+        allotment kubeconfig revoke --cluster example-cluster -n team-a --yes\n  \
         allotment kubeconfig revoke --lock -n team-a --cluster example-cluster --reason 'credentials leaked' --yes\n  \
         allotment kubeconfig revoke --all --yes --timeout 5m -o json | jq -r '.requests[] | select(.done | not) | .message'"
     )]

@@ -65,8 +65,15 @@ fn is_missing(error: &StartError) -> bool {
 
 /// Says why there is nothing to ask, and how to end.
 pub(crate) fn ended(error: StartError) -> ExitCode {
-    if is_missing(&error) || matches!(error, StartError::Read { .. }) {
+    let is_missing = is_missing(&error);
+    if is_missing || matches!(error, StartError::Read { .. }) {
         output::complain(&error.into());
+        if is_missing {
+            output::note(
+                "if the ledger was lost, bring a backup back; without one, start the operators, which make an empty ledger and \
+                 halt, and run `allotment ledger rebuild`",
+            );
+        }
         return ExitCode::from(WRONG_USAGE);
     }
     refuse(error)

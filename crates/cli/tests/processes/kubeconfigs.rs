@@ -21,21 +21,29 @@ impl World {
 
     /// Asks for a kubeconfig that can do something with ConfigMaps.
     pub async fn ask_for_kubeconfig(&self, name: &str, cluster: &str, verb: &str, secret: Option<&str>) {
-        let mut spec = json!({
-            "cluster": cluster,
-            "clusterRole": { "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": [verb] }] },
-        });
+        let mut request = wanted(name, cluster, verb);
         if let Some(secret) = secret {
-            spec["secretRef"] = json!({ "name": secret });
+            request["spec"]["secretRef"] = json!({ "name": secret });
         }
-        let request = json!({
-            "apiVersion": "operator.kyma-project.io/v1alpha1",
-            "kind": "KubeconfigRequest",
-            "metadata": { "name": name },
-            "spec": spec,
-        });
         let request = serde_json::from_value(request).unwrap();
         self.kubeconfig_requests().create(&PostParams::default(), &request).await.unwrap();
+    }
+
+    /// Asks for one for a Cluster in another namespace.
+    async fn ask_for_foreign_kubeconfig(&self, name: &str, cluster: &str) {
+        let request = serde_json::from_value(wanted(name, cluster, "get")).unwrap();
+        let api: Api<KubeconfigRequest> = Api::namespaced(self.control_plane(), "default");
+        api.create(&PostParams::default(), &request).await.unwrap();
+    }
+
+    async fn end_foreign_kubeconfig(&self, name: &str) {
+        let api: Api<KubeconfigRequest> = Api::namespaced(self.control_plane(), "default");
+        api.delete(name, &DeleteParams::default()).await.unwrap();
+        until("the other tenant's request is gone", async || match api.get_opt(name).await {
+            Ok(None) => Ok(()),
+            other => Err(format!("{other:?}")),
+        })
+        .await;
     }
 
     /// Waits until a KubeconfigRequest is in this phase.
@@ -59,6 +67,18 @@ impl World {
         let kubeconfig = self.control_plane_kubeconfig();
         self.allotment(&[&["kubeconfig"], args, &["--kubeconfig", &kubeconfig]].concat()).await
     }
+}
+
+fn wanted(name: &str, cluster: &str, verb: &str) -> Value {
+    json!({
+        "apiVersion": "operator.kyma-project.io/v1alpha1",
+        "kind": "KubeconfigRequest",
+        "metadata": { "name": name },
+        "spec": {
+            "cluster": cluster,
+            "clusterRole": { "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": [verb] }] },
+        },
+    })
 }
 
 /// Name and outcome of each.
@@ -98,6 +118,20 @@ async fn what_was_handed_out_is_listed_and_revoked() {
     let unsure = world.kubeconfig(&["revoke", "--all"]).await;
     assert!(unsure.code == 1 && unsure.stderr.contains("without --yes"), "{}", unsure.stderr);
     world.kubeconfig_in("a", KubeconfigPhase::Issued).await;
+
+    // A Cluster of the same name in another namespace is another tenant's.
+    world.ask_for_foreign_kubeconfig("theirs", "c").await;
+    let open = world.kubeconfig(&["revoke", "--cluster", "c", "--yes"]).await;
+    assert_eq!(open.code, 2, "{}{}", open.stdout, open.stderr);
+    assert!(
+        open.stderr.contains("(default, tenants)") && open.stderr.contains("--namespace"),
+        "{}",
+        open.stderr
+    );
+    world.kubeconfig_in("a", KubeconfigPhase::Issued).await;
+    let wide = world.kubeconfig(&["list", "--cluster", "c", "-A", "-o", "json"]).await.json();
+    assert_eq!(wide["requests"].as_array().unwrap().len(), 4, "{wide}");
+    world.end_foreign_kubeconfig("theirs").await;
 
     let one = world.kubeconfig(&["revoke", "a", "-n", TENANTS]).await;
     assert_eq!((one.code, one.stdout.as_str()), (0, "tenants/a: revoked\n1 kubeconfig revoked\n"));

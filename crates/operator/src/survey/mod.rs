@@ -21,9 +21,9 @@ use allotment_core::{
     cleanup::CloudAccountId,
     cluster::flow::forget_managed_fields,
     pool::{
-        AccountName, Ailment, Asked, Complaint, Grown, NotReady, Occupied, Patient, PoolKey, PoolSummary,
-        RequestUid, Row, Sides, Tenant, Traces, compare, occupied_account, same_cloud_account,
-        same_credentials, state, summarize,
+        AccountName, Accounts, Ailment, Asked, Complaint, Grown, Limit, MultiAccount, NotReady, Occupied,
+        Patient, PoolKey, PoolSummary, RequestUid, Row, Sides, Tenant, Traces, compare, occupied_account,
+        same_cloud_account, same_credentials, state, summarize,
     },
 };
 use jiff::Timestamp;
@@ -73,7 +73,8 @@ pub struct Survey {
     /// Accounts of the cloud that several entries are recorded for.
     shared_cloud_accounts: BTreeMap<CloudAccountId, BTreeSet<AccountName>>,
     waiting: BTreeMap<PoolKey, u64>,
-    queued: Vec<RequestUid>,
+    queued: Vec<WaitingLine>,
+    limits: MultiAccount,
     awaits_leader: bool,
     missing_secrets: BTreeMap<AccountName, String>,
     not_ready: Vec<NotReady>,
@@ -97,6 +98,8 @@ pub struct AccountLine {
     pub requests: Option<usize>,
     /// The Shoots in it.
     pub shoots: u32,
+    /// With so many of them its tenant gets another account; none where there is no limit.
+    pub limit: Option<Limit>,
     /// Those of them that nobody asked us for; none where requests were not looked at.
     pub foreign: Option<u32>,
     /// Since when it is in this state, where the ledger knows.
@@ -105,6 +108,22 @@ pub struct AccountLine {
     pub quarantine: Option<String>,
     /// Why it is not free, though nobody holds it.
     pub occupied: Option<String>,
+}
+
+/// A request that waits, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingLine {
+    /// The pool that it waits for.
+    pub pool: PoolKey,
+    /// Its namespace and name.
+    pub request: String,
+    /// Its UID.
+    pub uid: RequestUid,
+    /// Whose it is; none for a shared account.
+    pub tenant: Option<Tenant>,
+    /// Since when it waits, where the ledger knows.
+    pub since: Option<Timestamp>,
 }
 
 impl Survey {
@@ -149,6 +168,7 @@ impl Survey {
             shared_cloud_accounts: BTreeMap::new(),
             waiting: BTreeMap::new(),
             queued: Vec::new(),
+            limits: MultiAccount::default(),
             awaits_leader: false,
             missing_secrets: BTreeMap::new(),
             not_ready,
@@ -181,7 +201,14 @@ impl Survey {
         self.awaits_leader = ledger.awaits_leader().await?;
         for queue in ledger.queues().await? {
             let waiting = ledger.waiting(&queue.pool).await?;
-            self.queued.extend(waiting.into_iter().map(|(waiting, _, _)| waiting.request));
+            self.queued.extend(waiting.into_iter().map(|(waiting, key, since)| WaitingLine {
+                pool: queue.pool.clone(),
+                request: key.to_string(),
+                uid: waiting.request,
+                // Requests for a shared account belong to no tenant.
+                tenant: (!queue.pool.shared).then_some(waiting.tenant),
+                since: Some(since),
+            }));
             self.waiting.insert(queue.pool, queue.length);
         }
         Ok(())
@@ -189,14 +216,41 @@ impl Survey {
 
     /// Without a ledger, requests say themselves that they wait, though not for a shared or an EU pool.
     fn count_waiting(&mut self) {
-        for (_, request) in self.index.requests() {
+        for (name, request) in self.index.requests() {
             let Some(status) = &request.status else { continue };
             if let (Some(SubscriptionPhase::Waiting), Some(type_)) = (status.phase, &status.hyperscaler_type)
             {
                 let shared = status.tenant_name.is_none();
                 let pool = PoolKey { hyperscaler_type: type_.clone(), shared, eu_access: false };
+                self.queued.push(WaitingLine {
+                    pool: pool.clone(),
+                    request: format!("{}/{}", name.namespace, name.name),
+                    uid: RequestUid::new(request.uid().unwrap_or_default()),
+                    tenant: status.tenant_name.clone().map(Tenant::new),
+                    since: None,
+                });
                 *self.waiting.entry(pool).or_default() += 1;
             }
+        }
+    }
+
+    /// Lets accounts be compared with the limits of the configuration.
+    pub fn set_limits(&mut self, limits: MultiAccount) {
+        self.limits = limits;
+    }
+
+    /// The requests that wait, by pool and in the order in which they are served, where the ledger knows it.
+    pub fn waiting(&self) -> &[WaitingLine] {
+        &self.queued
+    }
+
+    /// The limit of an account: a tenant that may have one account only puts every cluster into it, and so do the tenants of a shared one.
+    fn limit(&self, pool: Option<&PoolKey>, tenant: Option<&Tenant>) -> Option<Limit> {
+        // The type begins with the provider, which has no underscore in it; regions follow.
+        let provider = pool?.hyperscaler_type.split('_').next()?;
+        match self.limits.of(tenant?, provider) {
+            Accounts::One => None,
+            Accounts::Several(limit) => Some(limit),
         }
     }
 
@@ -229,11 +283,13 @@ impl Survey {
         let line = |(account, found): (&AccountName, &crate::subscription::PoolEntry)| {
             let (entry, row) = (&found.entry, self.rows.get(account));
             let holding = row.map(|row| &row.holding);
+            let tenant = holding.and_then(|holding| holding.tenant()).or(entry.tenant.as_ref()).cloned();
             AccountLine {
                 account: account.clone(),
                 pool: entry.pool.clone(),
                 state: state(entry, holding, self.index.why_occupied(account).is_some()),
-                tenant: holding.and_then(|holding| holding.tenant()).or(entry.tenant.as_ref()).cloned(),
+                limit: self.limit(entry.pool.as_ref(), tenant.as_ref()),
+                tenant,
                 requests: self.has_ledger.then(|| row.map_or(0, |row| row.assignments.len())),
                 shoots: self.index.count_shoots(account).all,
                 foreign: self.has_requests.then(|| self.index.count_foreign(account)),
@@ -277,7 +333,7 @@ impl Survey {
                 .collect(),
             rows: self.rows.iter().map(|(account, found)| (account.clone(), row(found))).collect(),
             seats: seats.collect(),
-            waiting: self.queued.clone(),
+            waiting: self.queued.iter().map(|waiting| waiting.uid.clone()).collect(),
             awaits_leader: self.awaits_leader,
             requests: self.index.requests().map(|(name, request)| self.asked(name, request)).collect(),
             shoots: shoots.collect(),

@@ -104,6 +104,7 @@ mod tests {
             names: names.iter().map(|name| (*name).to_owned()).collect(),
             namespace: own(namespace),
             cluster: own(cluster),
+            all_namespaces: false,
             all: false,
             kubeconfig: None,
         };

@@ -44,12 +44,41 @@ pub(crate) fn run(command: KubeconfigCommand) -> Result<ExitCode> {
                 };
                 let order = revoke::Order { is_all: *all, yes, timeout, output, locks };
                 match Scope::open(&selection).await {
+                    Ok(scope) if is_open(&selection) => match several_clusters(&scope).await? {
+                        Some(code) => Ok(code),
+                        None => revoke::run(&scope, &order).await,
+                    },
                     Ok(scope) => revoke::run(&scope, &order).await,
                     Err(code) => Ok(code),
                 }
             }
         }
     })
+}
+
+/// Whether a name is given and no namespace: Clusters of different tenants may have it.
+fn is_open(selection: &Selection) -> bool {
+    selection.cluster.is_some() && selection.namespace.is_none() && !selection.all_namespaces
+}
+
+/// Refuses to choose between Clusters of the same name.
+async fn several_clusters(scope: &Scope) -> Result<Option<ExitCode>> {
+    let namespaces = cluster_namespaces(&scope.read().await?);
+    if namespaces.len() < 2 {
+        return Ok(None);
+    }
+    output::complain(&anyhow!(
+        "requests name a Cluster of this name in several namespaces ({}), and these may be different Clusters: say which with \
+         --namespace NAMESPACE, or --all-namespaces for all of them",
+        namespaces.into_iter().collect::<Vec<_>>().join(", ")
+    ));
+    Ok(Some(ExitCode::from(WRONG_USAGE)))
+}
+
+/// The namespaces of the Clusters that requests are for, as far as the requests themselves say.
+fn cluster_namespaces(requests: &[KubeconfigRequest]) -> BTreeSet<String> {
+    let of = |request: &KubeconfigRequest| request.spec.cluster_namespace.clone().or(request.namespace());
+    requests.iter().filter_map(of).collect()
 }
 
 /// The KubeconfigRequests that are meant.
@@ -65,7 +94,7 @@ struct Scope {
 impl Scope {
     /// Else says why not, and how to end.
     async fn open(selection: &Selection) -> Result<Self, ExitCode> {
-        let Selection { names, namespace, cluster, all: _, kubeconfig } = selection;
+        let Selection { names, namespace, cluster, all_namespaces: _, all: _, kubeconfig } = selection;
         let client = clients::control_plane(kubeconfig.as_deref(), &Metrics::new())
             .await
             .map_err(|error| refuse(error.into()))?;

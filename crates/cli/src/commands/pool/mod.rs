@@ -15,6 +15,7 @@ use allotment_core::pool::{AccountName, Complaint, rests_on_ledger};
 use allotment_operator::{
     ledger::{About, Ledger},
     runtime::clock::Clock,
+    survey::AccountLine,
 };
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -39,22 +40,29 @@ async fn status(place: &Place, accounts: bool, format: Option<Format>) -> Result
         Ok(opened) => opened,
         Err(code) => return Ok(code),
     };
-    let survey = opened.survey().await?;
+    let mut survey = opened.survey().await?;
+    if let Some(policy) = &opened.policy {
+        survey.set_limits(policy.multi_account.clone());
+    }
     let (pools, lines) = (survey.pools(), survey.accounts());
+    let above: Vec<&AccountLine> = lines.iter().filter(|line| show::is_above_limit(line)).collect();
     match format {
         Some(format) => {
-            let mut answer = json!({ "pools": pools });
+            let mut answer = json!({ "pools": pools, "waiting": survey.waiting(), "aboveLimit": above });
             if accounts {
                 answer["accounts"] = json!(lines);
             }
             output::print_value(&answer, format)?;
         }
         None => {
+            let now = Clock::system().now();
             let mut text = show::pools(&pools);
             if accounts {
                 text.push('\n');
-                text.push_str(&show::accounts(&lines, Clock::system().now()));
+                text.push_str(&show::accounts(&lines, now));
             }
+            text.push_str(&show::above_limit(&above));
+            text.push_str(&show::waiting(survey.waiting(), now));
             output::print(&text)?;
         }
     }
@@ -121,17 +129,24 @@ async fn history(
         Ok(ledger) => ledger,
         Err(code) => return Ok(code),
     };
-    let entries = ledger.history(About::Account(account), limit).await?;
+    // One more than is shown tells whether there are more.
+    let mut entries = ledger.history(About::Account(account), limit.saturating_add(1)).await?;
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let is_cut = entries.len() > most;
+    entries.drain(..entries.len().saturating_sub(most));
     let months = ledger.months(account).await?;
     match format {
         Some(format) => {
-            let value = json!({ "account": account, "months": months, "entries": entries });
+            let value = json!({ "account": account, "months": months, "entries": entries, "cut": is_cut });
             output::print_value(&value, format)?;
         }
         None if entries.is_empty() && months.is_empty() => {
             output::note(&format!("the ledger has never heard of account {account}"));
         }
         None => output::print(&show::history(&months, &entries))?,
+    }
+    if is_cut && format.is_none() {
+        output::note(&format!("these are the newest {limit} entries, and there are older ones: see --limit"));
     }
     Ok(if entries.is_empty() && months.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
