@@ -5,6 +5,7 @@ mod cleanup;
 mod cluster;
 mod completion;
 mod config;
+mod config_file;
 mod crds;
 mod demo;
 mod input;
