@@ -56,13 +56,19 @@ pub(crate) enum Command {
         command: operators::ConfigCommand,
     },
     /// Print the CustomResourceDefinitions
+    ///
+    /// Those of openMCP are printed only with --openmcp: nobody else needs them, and a cluster may have them from openmcp-operator.
     #[command(after_help = "Examples:\n  \
         allotment crds | kubectl apply --server-side -f -\n  \
+        allotment crds --openmcp    # for `allotment openmcp`, whose init installs them\n  \
         allotment crds --group operator.kyma-project.io -o json")]
     Crds {
         /// Only the kinds of this group; may be given several times
         #[arg(long, value_parser = PossibleValuesParser::new(crds::GROUPS))]
         group: Vec<String>,
+        /// Those of openMCP, instead of those that the operators need
+        #[arg(long, conflicts_with = "group")]
+        openmcp: bool,
         /// How to print them
         #[arg(long, short, value_enum, default_value_t = Format::Yaml)]
         output: Format,

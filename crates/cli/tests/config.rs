@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     fs,
     io::Write,
     path::Path,
@@ -197,4 +198,23 @@ fn commands_for_developers_are_apart_from_the_others() {
         assert_eq!(allotment(&[command, "--help"], "").status.code(), Some(0));
     }
     assert!(commands.contains("ALLOTMENT_CONFIG"), "{help}");
+}
+
+/// Whoever pipes them into kubectl gets the kinds that the operators need, and no others.
+#[test]
+fn kinds_of_openmcp_are_printed_only_when_asked_for() {
+    let groups = |args: &[&str]| -> BTreeSet<String> {
+        let ran = allotment(&[&["crds", "-o", "json"], args].concat(), "");
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+        let objects: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        let items = objects["items"].as_array().unwrap().iter();
+        items.map(|crd| crd["spec"]["group"].as_str().unwrap().to_owned()).collect()
+    };
+    let set = |groups: &[&str]| groups.iter().map(|group| (*group).to_owned()).collect::<BTreeSet<_>>();
+    let ours = set(&["allotment.dev", "control-plane.kyma-project.io", "operator.kyma-project.io"]);
+    let theirs = set(&["clusters.openmcp.cloud", "gardener.clusters.openmcp.cloud"]);
+    assert_eq!(groups(&[]), ours);
+    assert_eq!(groups(&["--openmcp"]), theirs);
+    assert_eq!(groups(&["--group", "clusters.openmcp.cloud"]), set(&["clusters.openmcp.cloud"]));
+    assert_eq!(allotment(&["crds", "--openmcp", "--group", "allotment.dev"], "").status.code(), Some(2));
 }
