@@ -2,6 +2,7 @@
 
 pub(crate) mod cleanup;
 pub(crate) mod cluster;
+pub(crate) mod config_file;
 pub(crate) mod demo;
 pub(crate) mod kubeconfig;
 pub(crate) mod openmcp;
@@ -19,7 +20,17 @@ use std::path::PathBuf;
 
 /// Hands out cloud accounts and the Kubernetes clusters that grow in them.
 #[derive(Debug, Parser)]
-#[command(name = "allotment", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "allotment",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_help = "Commands that need the operators' configuration take --config FILE, else the file that ALLOTMENT_CONFIG names, else \
+        ./allotment.yaml, else /etc/allotment/config.yaml.\n\n\
+        For developers of Allotment:\n  \
+        sim    Run operators under faults, in a world where one seed decides everything\n  \
+        bench  Measure what things cost: calls and bytes first, seconds as ratios"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -29,7 +40,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run the operators
     ///
-    /// Several can run beside each other on a PostgreSQL ledger: one leads, the others stand by.
+    /// Several can run beside each other on a PostgreSQL ledger: one leads, the others stand by. Rules and limits are taken over when the
+    /// configuration file changes.
     #[command(
         after_help = "Exit codes: 0 told to stop, 1 it could not start (bad configuration, no way to a server), 2 wrong usage.\n\n\
         Examples:\n  \
@@ -44,13 +56,19 @@ pub(crate) enum Command {
         command: operators::ConfigCommand,
     },
     /// Print the CustomResourceDefinitions
+    ///
+    /// Those of openMCP are printed only with --openmcp: nobody else needs them, and a cluster may have them from openmcp-operator.
     #[command(after_help = "Examples:\n  \
         allotment crds | kubectl apply --server-side -f -\n  \
+        allotment crds --openmcp    # for `allotment openmcp`, whose init installs them\n  \
         allotment crds --group operator.kyma-project.io -o json")]
     Crds {
         /// Only the kinds of this group; may be given several times
         #[arg(long, value_parser = PossibleValuesParser::new(crds::GROUPS))]
         group: Vec<String>,
+        /// Those of openMCP, instead of those that the operators need
+        #[arg(long, conflicts_with = "group")]
+        openmcp: bool,
         /// How to print them
         #[arg(long, short, value_enum, default_value_t = Format::Yaml)]
         output: Format,
@@ -71,10 +89,13 @@ pub(crate) enum Command {
     /// Where a line has a baseline, the value is that of the embedded servers and the baseline that of the real ones, measured
     /// in the same run, or a bound. The real servers are built with Go and started; ALLOTMENT_LANDSCAPE names the
     /// landscape.json of some that run already. It takes one to two minutes; other work on the machine shows in the seconds.
-    #[command(after_help = "Examples:\n  \
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  \
         allotment bench\n  \
         allotment bench --only memory --only fan-out\n  \
-        allotment bench -o json | jq '.[] | select(.ratio > 1)'")]
+        allotment bench -o json | jq '.[] | select(.ratio > 1)'"
+    )]
     Bench {
         /// Measure only this part; may be given several times
         #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Part::ALL.map(Part::name)))]
@@ -144,7 +165,7 @@ pub(crate) enum Command {
         command: openmcp::OpenmcpCommand,
     },
     /// Run operators under faults, in a world where one seed decides everything
-    #[command(arg_required_else_help = true)]
+    #[command(hide = true, arg_required_else_help = true)]
     Sim {
         #[command(subcommand)]
         command: sim::SimCommand,

@@ -169,6 +169,25 @@ fn explain_says_why_there_is_no_pool() {
     assert_eq!(good.code, 0);
 }
 
+/// Somebody mends the rules of one plan, and somebody else wants to know about another.
+#[test]
+fn an_error_in_the_rules_of_another_plan_does_not_stop_an_explanation() {
+    let text =
+        "enabledPlans: [aws, gcp]\nrule: [aws, 'aws(PR=eu) -> EU', 'gcp(PR=a) -> S', 'gcp(HR=b)', gcp]\n";
+    let aws = rules(&["explain", "-", "--plan", "aws", "--platform-region", "eu", "-o", "json"], text);
+    assert_eq!((aws.code, &aws.json()["rule"]), (0, &json!("aws(PR=eu) -> EU")), "{}", aws.stderr);
+    assert!(aws.stderr.contains("1 error about other plans"), "{}", aws.stderr);
+    for (what, text) in [
+        ("its own plan", text),
+        ("a rule that may be for it", "enabledPlans: [gcp]\nrule: [gcp, 'gpc(PR=x) -> EU']\n"),
+        ("a rule without a plan", "enabledPlans: [gcp]\nrule: [gcp, '(PR=x) -> EU']\n"),
+        ("the file", "enabledPlans: [gcp]\nrules: [gcp]\n"),
+    ] {
+        let gcp = rules(&["explain", "-", "--plan", "gcp"], text);
+        assert_eq!(gcp.code, 1, "{what}: {}", gcp.stdout);
+    }
+}
+
 #[test]
 fn explain_for_people() {
     let ran = rules(&["explain", VALUES, "--plan", "aws", "--platform-region", "cf-eu11"], "");

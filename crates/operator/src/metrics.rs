@@ -116,7 +116,8 @@ labels!(TenantLabel { global_account_id: String });
 labels!(AccountLabel { credentials_binding: String });
 labels!(PoolLabel { hyperscaler_type: String, eu_access: String, shared: String });
 labels!(StateLabel { state: &'static str, provider: String });
-labels!(QueueLabel { pool: String });
+// The name that people and logs use, and the labels of the gauge of available accounts, so that both can be joined.
+labels!(QueueLabel { pool: String, hyperscaler_type: String, eu_access: String, shared: String });
 labels!(PhaseLabel { phase: &'static str });
 labels!(StageLabel { stage: &'static str });
 labels!(CodeLabel { code: String });
@@ -401,5 +402,35 @@ impl Inner {
             "Transactions of the ledger that failed because of its database",
             ledger_write_errors.clone(),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    const DOCUMENT: &str = include_str!("../../../docs/configuration.md");
+
+    /// The names that are between these two marks, without the suffix of counters.
+    fn names(text: &str, mark: char) -> BTreeSet<String> {
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let quoted = text.split(mark).skip(1).step_by(2);
+        let metrics = quoted.filter(|word| word.starts_with("allotment_") || word.starts_with("keb_"));
+        metrics
+            .map(|word| word.split(|c| !is_name(c)).next().unwrap_or_default())
+            .map(|name| name.strip_suffix("_total").unwrap_or(name).to_owned())
+            .collect()
+    }
+
+    /// An empty family is not in the answer to a scrape, so the source says what is registered.
+    #[test]
+    fn the_document_has_every_metric_and_no_other() {
+        let source = include_str!("metrics.rs");
+        let (_, registered) = source.split_once("fn register(&self)").unwrap();
+        let (registered, _) = registered.split_once("#[cfg(test)]").unwrap();
+        let registered = names(registered, '"');
+        assert!(registered.len() > 25 && registered.contains("allotment_queue_length"), "{registered:?}");
+        let rows: String = DOCUMENT.lines().filter(|line| line.starts_with("| `")).collect();
+        assert_eq!(names(&rows, '`'), registered);
     }
 }

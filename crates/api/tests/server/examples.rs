@@ -1,4 +1,4 @@
-//! The three examples that define the product.
+//! The examples, of which three define the product.
 
 use allotment_api::kyma::{Cluster, KubeconfigRequest, SubscriptionRequest};
 use allotment_testing::{Kubectl, Landscape, Outcome};
@@ -8,11 +8,24 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use serde_json::{Value, json};
+use std::{collections::BTreeMap, fs, path::Path};
 
 const CLUSTER: &str = include_str!("../../../../examples/cluster-with-bad-issuer.yaml");
-const GOOD_CLUSTER: &str = include_str!("../../../../examples/cluster.yaml");
 const SUBSCRIPTION_REQUEST: &str = include_str!("../../../../examples/subscription-request.yaml");
-const KUBECONFIG_REQUEST: &str = include_str!("../../../../examples/kubeconfig-request.yaml");
+
+/// Every example of our kinds, by the name of its file: a new one is tried without being listed anywhere.
+fn all() -> Result<BTreeMap<String, String>, std::io::Error> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut all = BTreeMap::new();
+    for file in fs::read_dir(folder)? {
+        let path = file?.path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            all.insert(path.display().to_string(), fs::read_to_string(&path)?);
+        }
+    }
+    assert!(all.len() >= 12, "{:?}", all.keys());
+    Ok(all)
+}
 
 /// The namespaces that the examples name, and a kubectl.
 async fn prepared(landscape: &Landscape) -> Result<Kubectl, Box<dyn std::error::Error + Send + Sync>> {
@@ -28,9 +41,9 @@ async fn prepared(landscape: &Landscape) -> Result<Kubectl, Box<dyn std::error::
 
 pub(crate) async fn are_accepted_as_they_are(landscape: Landscape) -> Outcome {
     let kubectl = prepared(&landscape).await?;
-    for example in [CLUSTER, GOOD_CLUSTER, SUBSCRIPTION_REQUEST, KUBECONFIG_REQUEST] {
-        let said = kubectl.run(&["apply", "-f", "-"], example)?;
-        assert!(said.ok && !said.err.contains("Warning"), "{}{}", said.out, said.err);
+    for (file, example) in all()? {
+        let said = kubectl.run(&["apply", "-f", "-"], &example)?;
+        assert!(said.ok && !said.err.contains("Warning"), "{file}: {}{}", said.out, said.err);
     }
     let cluster = Api::<Cluster>::namespaced(landscape.control_plane.clone(), "cluster-operator");
     let cluster = cluster.get("example-cluster").await?;
@@ -57,11 +70,9 @@ pub(crate) async fn may_select_shared(landscape: Landscape) -> Outcome {
 /// What we read of an example and write back is what a server keeps of it: no field is lost or renamed on the way.
 pub(crate) async fn survive_a_strict_server_unchanged(landscape: Landscape) -> Outcome {
     let kubectl = prepared(&landscape).await?;
-    for (example, name) in
-        [(CLUSTER, "round-cluster"), (SUBSCRIPTION_REQUEST, "round-sub"), (KUBECONFIG_REQUEST, "round-kube")]
-    {
-        let mut object: Value = serde_saphyr::from_str(example)?;
-        object["metadata"]["name"] = json!(name);
+    for (number, example) in all()?.into_values().enumerate() {
+        let mut object: Value = serde_saphyr::from_str(&example)?;
+        object["metadata"]["name"] = json!(format!("round-{number}"));
         object.as_object_mut().unwrap().remove("status");
         let ours = match object["kind"].as_str() {
             Some("Cluster") => serde_json::to_value(serde_json::from_value::<Cluster>(object.clone())?)?,

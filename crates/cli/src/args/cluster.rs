@@ -1,6 +1,6 @@
 //! What users type after `allotment cluster`.
 
-use super::kubeconfig::time;
+use super::{config_file::ConfigFile, kubeconfig::time};
 use crate::output::Format;
 use clap::{Args, Subcommand, ValueHint};
 use std::{path::PathBuf, time::Duration};
@@ -8,9 +8,8 @@ use std::{path::PathBuf, time::Duration};
 /// Where the garden and the control plane are, and what Shoots are made of.
 #[derive(Args, Debug)]
 pub(crate) struct Reach {
-    /// The operators' configuration file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) config: PathBuf,
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
     /// The control plane's kubeconfig [default: as kubectl finds it]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! What users type to run the operators, and about their configuration.
 
+use super::config_file::ConfigFile;
 use crate::output::Format;
 use allotment_operator::config::Controller;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -7,9 +8,8 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
-    /// The configuration file; rules and limits are taken over when it changes
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) config: PathBuf,
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
     /// The control plane's kubeconfig [default: as kubectl finds it, else the cluster around this process]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
@@ -49,9 +49,9 @@ pub(crate) enum ConfigCommand {
         allotment config check config.yaml\n  \
         kubectl get configmap allotment -o jsonpath='{.data.config\\.yaml}' | allotment config check -")]
     Check {
-        /// The file; - is standard input
+        /// The file; - is standard input [env: ALLOTMENT_CONFIG] [default: ./allotment.yaml, then /etc/allotment/config.yaml]
         #[arg(value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        file: Option<PathBuf>,
         /// Print the findings in this format
         #[arg(long, short, value_enum)]
         output: Option<Format>,

@@ -1,5 +1,6 @@
 //! What users type to ask about the pool and the ledger.
 
+use super::config_file::ConfigFile;
 use crate::output::Format;
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
@@ -7,13 +8,12 @@ use std::path::PathBuf;
 /// Where the garden, the control plane and the ledger are.
 #[derive(Args, Debug)]
 pub(crate) struct Place {
-    /// The operators' configuration file, which says where garden and ledger are
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) config: Option<PathBuf>,
-    /// The control plane's kubeconfig [default with --config: as kubectl finds it]
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
+    /// The control plane's kubeconfig [default with a configuration: as kubectl finds it]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// The garden's kubeconfig, instead of the configuration's
+    /// The garden's kubeconfig, instead of the configuration's; then no configuration is taken by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) garden_kubeconfig: Option<PathBuf>,
     /// The namespace of the garden project, instead of the configuration's
@@ -25,7 +25,7 @@ pub(crate) struct Place {
 pub(crate) enum PoolCommand {
     /// Say how many accounts each pool has, and in which state
     ///
-    /// Without --config there is no ledger to ask, and the labels have to do.
+    /// Without a configuration there is no ledger to ask, and the labels have to do.
     #[command(
         after_help = "Exit codes: 0 the answer is there, 2 wrong usage, 3 something could not be read.\n\n\
         Examples:\n  \
@@ -46,7 +46,7 @@ pub(crate) enum PoolCommand {
     /// Find everything about the pool that somebody should see to, with the remedy
     ///
     /// Entries that their labels put in no pool, entries with the same credentials, missing Secrets, accounts that wait to be
-    /// cleaned for long or are in quarantine, and with --config whatever ledger and cluster do not agree on.
+    /// cleaned for long or are in quarantine, and with a configuration whatever ledger and cluster do not agree on.
     #[command(
         after_help = "Exit codes: 0 all is well, 1 there are findings, 2 wrong usage, 3 something could not be read.\n\n\
         Examples:\n  \
@@ -132,9 +132,8 @@ pub(crate) enum LedgerCommand {
     #[command(after_help = "Exit codes: 0 it is up to date, 1 it failed, 2 wrong usage.\n\n\
         Example:\n  allotment ledger migrate --config config.yaml")]
     Migrate {
-        /// The operators' configuration file, which says where the ledger is
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        config: PathBuf,
+        #[command(flatten)]
+        config: ConfigFile,
     },
     /// Copy a SQLite ledger into a file, also while operators write
     ///
@@ -148,8 +147,7 @@ pub(crate) enum LedgerCommand {
         /// The file to make
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
         file: PathBuf,
-        /// The operators' configuration file, which says where the ledger is
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        config: PathBuf,
+        #[command(flatten)]
+        config: ConfigFile,
     },
 }

@@ -1,6 +1,6 @@
 //! `allotment config`: what people ask about the configuration file.
 
-use super::{input, show};
+use super::{config_file, input, show};
 use crate::{
     args::operators::ConfigCommand,
     output::{self, Format, Paint},
@@ -13,7 +13,10 @@ use std::{path::Path, process::ExitCode};
 
 pub(crate) fn run(command: ConfigCommand) -> Result<ExitCode> {
     match command {
-        ConfigCommand::Check { file, output } => check(&file, output),
+        ConfigCommand::Check { file, output } => match config_file::find(file.as_deref()) {
+            Ok(file) => check(&file, output),
+            Err(code) => Ok(code),
+        },
         ConfigCommand::Admission { file, namespace, operator, name, output } => {
             let text = match input::read(&file) {
                 Ok(text) => text,

@@ -1,6 +1,7 @@
 //! `allotment ledger`: is it right, make it anew, bring it up to date, copy it.
 
 use super::{
+    config_file,
     place::{Access, Opened, answered, ended, ledger_url, open},
     pool::{Findings, needs_ledger, show},
     show::counted,
@@ -44,8 +45,14 @@ pub(crate) fn run(command: LedgerCommand) -> Result<ExitCode> {
                     Err(code) => Ok(code),
                 }
             }
-            LedgerCommand::Migrate { config } => Ok(migrate(&config).await.unwrap_or_else(ended)),
-            LedgerCommand::Backup { file, config } => Ok(backup(&config, &file).await.unwrap_or_else(ended)),
+            LedgerCommand::Migrate { config } => Ok(match config_file::find(config.config.as_deref()) {
+                Ok(config) => migrate(&config).await.unwrap_or_else(ended),
+                Err(code) => code,
+            }),
+            LedgerCommand::Backup { file, config } => Ok(match config_file::find(config.config.as_deref()) {
+                Ok(config) => backup(&config, &file).await.unwrap_or_else(ended),
+                Err(code) => code,
+            }),
         }
     })
 }

@@ -5,6 +5,7 @@ mod cleanup;
 mod cluster;
 mod completion;
 mod config;
+mod config_file;
 mod crds;
 mod demo;
 mod input;
@@ -37,7 +38,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Command::Openmcp { command } => return openmcp::run(command),
         Command::Rules { command } => return rules::run(command),
         Command::Sim { command } => return sim::run(command),
-        Command::Crds { group, output } => crds::run(&group, output),
+        Command::Crds { group, openmcp, output } => crds::run(&group, openmcp, output),
         Command::Demo(args) => demo::run(args),
         Command::Bench { only, results, output } => bench::run(&only, results, output),
         Command::BenchRemember { objects, shoots, clusters, openmcp } => {

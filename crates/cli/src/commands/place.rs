@@ -1,6 +1,7 @@
 //! From what people type to clients and a ledger.
 
 use super::{
+    config_file,
     input::{UNREAD, WRONG_USAGE},
     run::refuse,
 };
@@ -38,12 +39,17 @@ pub(crate) enum Access {
 
 /// Opens it; else says why not, and how to end.
 pub(crate) async fn open(place: &Place, access: Access) -> Result<Opened, ExitCode> {
-    if place.config.is_none() && place.garden_kubeconfig.is_none() && place.kubeconfig.is_none() {
-        let hint = "say where the garden is: --config FILE, or --garden-kubeconfig FILE";
-        output::complain(&anyhow::anyhow!(hint));
+    // Whoever names a garden does not mean the configuration that happens to lie around: its ledger may be another garden's.
+    let with_defaults = place.garden_kubeconfig.is_none();
+    let config = config_file::find_any(place.config.config.as_deref(), with_defaults)?;
+    if config.is_none() && place.garden_kubeconfig.is_none() && place.kubeconfig.is_none() {
+        let error = config_file::none();
+        output::complain(&anyhow::anyhow!(
+            "{error}; say where the garden is: --config FILE, or --garden-kubeconfig FILE"
+        ));
         return Err(ExitCode::from(WRONG_USAGE));
     }
-    connect(place, access).await.map_err(|error| match error {
+    connect(place, config.as_deref(), access).await.map_err(|error| match error {
         StartError::Client(_) | StartError::Ledger(_) if !is_missing(&error) => unread(&error.into()),
         error => ended(error),
     })
@@ -84,8 +90,8 @@ pub(crate) fn ledger_url(config: &Path) -> Result<String, StartError> {
     Ok(process::read(config)?.1.config.ledger.read()?)
 }
 
-async fn connect(place: &Place, access: Access) -> Result<Opened, StartError> {
-    let settled = match &place.config {
+async fn connect(place: &Place, path: Option<&Path>, access: Access) -> Result<Opened, StartError> {
+    let settled = match path {
         Some(path) => process::read(path)?.1,
         None => Settled { config: Config::default(), rules: None },
     };
@@ -100,11 +106,11 @@ async fn connect(place: &Place, access: Access) -> Result<Opened, StartError> {
     let metrics = Metrics::new();
     let kubeconfig = place.kubeconfig.as_deref();
     let garden = Garden::new(&config.gardener, kubeconfig, &metrics).await?;
-    let control_plane = match (&place.config, kubeconfig) {
+    let control_plane = match (path, kubeconfig) {
         (None, None) => None,
         _ => Some(clients::control_plane(kubeconfig, &metrics).await?),
     };
-    let ledger = match &place.config {
+    let ledger = match path {
         Some(_) => Some(open_ledger(&config, &garden, access).await?),
         None => None,
     };

@@ -1,6 +1,6 @@
 //! `allotment run`: the operators.
 
-use super::{show, signals};
+use super::{config_file, show, signals};
 use crate::{
     args::operators::RunArgs,
     output::{self, Paint},
@@ -14,6 +14,10 @@ use tracing_subscriber::EnvFilter;
 pub(crate) fn run(args: RunArgs) -> Result<ExitCode> {
     log("info");
     let RunArgs { config, kubeconfig, controllers } = args;
+    let config = match config_file::find(config.config.as_deref()) {
+        Ok(config) => config,
+        Err(code) => return Ok(code),
+    };
     let options = Options {
         config,
         kubeconfig,

@@ -22,6 +22,13 @@ async fn a_lost_ledger_is_noticed_and_made_anew() {
         world.ask_about(question).await;
         assert_eq!(fs::read(world.ledger_file()).unwrap(), before, "{question:?} changes nothing");
     }
+    let last = world.ask_about(&["pool", "history", "aws-01", "--limit", "1"]).await;
+    assert_eq!((last.code, last.stdout.lines().count()), (0, 2), "{}", last.stdout);
+    assert!(last.stderr.contains("newest 1 entries, and there are older ones"), "{}", last.stderr);
+    let last = world.ask_about(&["pool", "history", "aws-01", "--limit", "1", "-o", "json"]).await.json();
+    assert_eq!((last["entries"].as_array().unwrap().len(), &last["cut"]), (1, &json!(true)), "{last}");
+    let all = world.ask_about(&["pool", "history", "aws-01", "-o", "json"]).await.json();
+    assert!(all["entries"].as_array().unwrap().len() > 1 && all["cut"] == false, "{all}");
     for name in ["", "-wal", "-shm"] {
         // Those beside it are there or not.
         let _ = fs::remove_file(format!("{}{name}", world.ledger_file().display()));

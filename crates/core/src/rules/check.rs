@@ -25,6 +25,8 @@ pub(super) struct Checked {
     pub(super) plans: Plans,
     pub(super) enabled: Vec<String>,
     pub(super) labels: LabelKeys,
+    /// The plan of every rule that names one which exists, by the number of the rule, also of one that is not written well.
+    pub(super) plan_of: BTreeMap<usize, String>,
     pub(super) findings: Findings,
 }
 
@@ -36,6 +38,7 @@ pub(super) fn check(file: File, source: &Source<'_>, enabled: Option<&[String]>)
         entries: &entries,
         mentioned: BTreeSet::new(),
         broken: BTreeSet::new(),
+        plan_of: BTreeMap::new(),
         findings,
     };
     let rules = checker.rules();
@@ -48,9 +51,9 @@ pub(super) fn check(file: File, source: &Source<'_>, enabled: Option<&[String]>)
     }
     checker.collisions(&rules);
     checker.unreachable(&enabled, &rules);
-    let findings = checker.findings;
+    let Checker { plan_of, findings, .. } = checker;
     let enabled = enabled.plans.into_iter().map(|(plan, _)| plan).collect();
-    Checked { rules, plans, enabled, labels, findings }
+    Checked { rules, plans, enabled, labels, plan_of, findings }
 }
 
 /// The plans that need a rule, and where it says so.
@@ -86,6 +89,7 @@ struct Checker<'c, 't> {
     mentioned: BTreeSet<String>,
     /// Plans with a rule that is not written well.
     broken: BTreeSet<String>,
+    plan_of: BTreeMap<usize, String>,
     findings: Findings,
 }
 
@@ -109,7 +113,9 @@ impl Checker<'_, '_> {
             self.findings.add(self.source, (code, number, place, None), || message);
         }
         let plan = plan?;
-        if plan.valid && self.plans.providers(&plan.name).is_none() {
+        if self.plans.providers(&plan.name).is_some() {
+            self.plan_of.insert(number, plan.name.clone());
+        } else if plan.valid {
             good = false;
             let place = self.source.part(scalar, &plan.at);
             self.findings.add(self.source, (Code::UnknownPlan, number, place, None), || {

@@ -53,6 +53,7 @@ pub use rule::Rule;
 pub use set::{Match, NoMatch, NoPool, Request, RuleSet};
 
 use source::Source;
+use std::collections::BTreeSet;
 
 /// How rules are checked.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +88,7 @@ pub struct Loaded {
 pub fn load(text: &str, options: &Options) -> Loaded {
     let source = Source::new(text);
     let checked = check::check(file::read(text, &source), &source, options.enabled_plans.as_deref());
-    let check::Checked { rules, plans, enabled, labels, findings } = checked;
+    let check::Checked { rules, plans, enabled, labels, plan_of: _, findings } = checked;
     let good = !findings.has_errors() && (!options.strict || findings.count() == 0);
     let mut findings = findings.into_list();
     if options.strict {
@@ -96,5 +97,35 @@ pub fn load(text: &str, options: &Options) -> Loaded {
         }
     }
     let rules = good.then(|| RuleSet::new(rules, plans, enabled, labels));
+    Loaded { rules, findings }
+}
+
+/// The same for whoever asks about one plan: errors in rules of other plans do not keep its rules from being answered from. The rules of every
+/// plan with an error are left out of the set.
+///
+/// An error about the file, and one in a rule whose plan cannot be told, may concern any plan.
+///
+/// ```
+/// use allotment_core::rules::{Options, load_plan};
+///
+/// let text = "hap: {rule: [aws, gcp, 'gcp(PR=a) -> S', 'gcp(HR=b)'], enabledPlans: [aws, gcp]}";
+/// assert!(load_plan(text, &Options::default(), "aws").rules.is_some());
+/// assert!(load_plan(text, &Options::default(), "gcp").rules.is_none());
+/// ```
+pub fn load_plan(text: &str, options: &Options, plan: &str) -> Loaded {
+    let source = Source::new(text);
+    let checked = check::check(file::read(text, &source), &source, options.enabled_plans.as_deref());
+    let check::Checked { mut rules, plans, enabled, labels, plan_of, findings } = checked;
+    let findings = findings.into_list();
+    let errors = || findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let is_cut = findings.iter().any(|finding| finding.code == Code::Truncated);
+    let broken: Option<BTreeSet<&String>> = errors().map(|error| plan_of.get(&error.rule)).collect();
+    let rules = match broken {
+        Some(broken) if broken.is_empty() || !is_cut && !broken.iter().any(|broken| *broken == plan) => {
+            rules.retain(|rule| !broken.contains(&rule.plan));
+            Some(RuleSet::new(rules, plans, enabled, labels))
+        }
+        _ => None,
+    };
     Loaded { rules, findings }
 }

@@ -1,6 +1,7 @@
 //! From a Cluster to a Shoot.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
+mod examples;
 mod golden;
 mod live;
 mod network;

@@ -3,7 +3,10 @@
 use super::{Operator, Trouble, forged::ASSIGNMENT_KNOWN};
 use crate::metrics::{AccountLabel, PoolLabel, QueueLabel, StateLabel, TenantLabel};
 use allotment_api::kyma::SubscriptionRequest;
-use allotment_core::{condition, pool::state};
+use allotment_core::{
+    condition,
+    pool::{PoolKey, state},
+};
 use std::collections::BTreeMap;
 
 /// The states of accounts, so that one that no account is in says 0.
@@ -76,19 +79,28 @@ impl Operator {
             gauges.queue_length.clear();
             gauges.queue_oldest.clear();
             for (pool, _) in index.pools() {
-                let label = QueueLabel { pool: pool.to_string() };
+                let label = queue_label(&pool);
                 gauges.queue_length.get_or_create(&label).set(0);
                 gauges.queue_oldest.get_or_create(&label).set(0);
             }
         }
         for queue in queues {
-            let label = QueueLabel { pool: queue.pool.to_string() };
+            let label = queue_label(&queue.pool);
             gauges.queue_length.get_or_create(&label).set(i64::try_from(queue.length).unwrap_or(i64::MAX));
             gauges.queue_oldest.get_or_create(&label).set(now.duration_since(queue.oldest).as_secs());
         }
         gauges.to_look_at.set(number(self.to_look_at().len()));
         gauges.halted.set(i64::from(self.halted().borrow().is_some()));
         Ok(inner.metrics.text())
+    }
+}
+
+fn queue_label(pool: &PoolKey) -> QueueLabel {
+    QueueLabel {
+        pool: pool.to_string(),
+        hyperscaler_type: pool.hyperscaler_type.clone(),
+        eu_access: pool.eu_access.to_string(),
+        shared: pool.shared.to_string(),
     }
 }
 

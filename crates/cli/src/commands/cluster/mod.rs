@@ -5,7 +5,7 @@ mod diff;
 mod explain;
 mod file;
 
-use super::{input::WRONG_USAGE, place::answered, run::refuse};
+use super::{config_file, input::WRONG_USAGE, place::answered, run::refuse};
 use crate::{
     args::cluster::{ClusterCommand, Reach},
     output,
@@ -19,7 +19,7 @@ use allotment_operator::{
     runtime::clock::Clock,
 };
 use anyhow::{Context, Result};
-use std::{collections::BTreeMap, process::ExitCode, sync::Arc, sync::Mutex};
+use std::{collections::BTreeMap, path::Path, process::ExitCode, sync::Arc, sync::Mutex};
 use tokio::runtime::Runtime;
 
 pub(crate) fn run(command: ClusterCommand) -> Result<ExitCode> {
@@ -67,7 +67,8 @@ struct Opened {
 }
 
 async fn open(reach: &Reach) -> Result<Opened, ExitCode> {
-    connect(reach).await.map_err(|error| match error {
+    let config = config_file::find(reach.config.config.as_deref())?;
+    connect(reach, &config).await.map_err(|error| match error {
         error @ StartError::Read { .. } => {
             output::complain(&error.into());
             ExitCode::from(WRONG_USAGE)
@@ -76,8 +77,8 @@ async fn open(reach: &Reach) -> Result<Opened, ExitCode> {
     })
 }
 
-async fn connect(reach: &Reach) -> Result<Opened, StartError> {
-    let settled = process::read(&reach.config)?.1;
+async fn connect(reach: &Reach, config: &Path) -> Result<Opened, StartError> {
+    let settled = process::read(config)?.1;
     let mut config = settled.config;
     if let Some(path) = &reach.garden_kubeconfig {
         config.gardener.kubeconfig.clone_from(path);

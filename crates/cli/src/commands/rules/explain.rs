@@ -11,7 +11,7 @@ use serde_json::json;
 use std::process::ExitCode;
 
 pub(super) fn run(file: &RuleFile, request: &Request<'_>, format: Option<Format>) -> Result<ExitCode> {
-    let rules = match super::load(&file.file, file.enabled_plans.as_deref(), format)? {
+    let rules = match super::load_plan(&file.file, file.enabled_plans.as_deref(), request.plan, format)? {
         Ok(rules) => rules,
         Err(code) => return Ok(code),
     };

@@ -11,7 +11,7 @@ use crate::{
     args::rules::{RuleFile, RulesCommand},
     output::{self, Format, Paint},
 };
-use allotment_core::rules::{self, Options, Request, RuleSet};
+use allotment_core::rules::{self, Options, Request, RuleSet, Severity};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::{fs, path::Path, process::ExitCode};
@@ -86,11 +86,40 @@ fn load(
     enabled_plans: Option<&[String]>,
     format: Option<Format>,
 ) -> Result<Result<RuleSet, ExitCode>> {
+    load_with(path, format, |text| rules::load(text, &options(enabled_plans, false)))
+}
+
+/// The same for a question about one plan, which errors in rules of others do not concern.
+fn load_plan(
+    path: &Path,
+    enabled_plans: Option<&[String]>,
+    plan: &str,
+    format: Option<Format>,
+) -> Result<Result<RuleSet, ExitCode>> {
+    load_with(path, format, |text| {
+        let loaded = rules::load_plan(text, &options(enabled_plans, false), plan);
+        let errors = loaded.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        if loaded.rules.is_some() && errors > 0 {
+            output::note(&format!(
+                "{} has {} about other plans, and would be refused: see `allotment rules check`",
+                show::name(path),
+                show::counted(errors, "error")
+            ));
+        }
+        loaded
+    })
+}
+
+fn load_with(
+    path: &Path,
+    format: Option<Format>,
+    load: impl FnOnce(&str) -> rules::Loaded,
+) -> Result<Result<RuleSet, ExitCode>> {
     let text = match read(path) {
         Ok(text) => text,
         Err(code) => return Ok(Err(code)),
     };
-    let rules::Loaded { rules, findings } = rules::load(&text, &options(enabled_plans, false));
+    let rules::Loaded { rules, findings } = load(&text);
     if let Some(rules) = rules {
         return Ok(Ok(rules));
     }
