@@ -137,7 +137,9 @@ async fn credentials_that_the_garden_refuses_show() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_without_its_namespace_shows() {
     let world = World::new().await;
-    let process = world.run_with("one", |command| drop(command.env("POD_NAMESPACE", "nowhere")));
+    let process = world.run_with("one", |command| {
+        command.env("POD_NAMESPACE", "nowhere");
+    });
     fails(&process, "lease", "POD_NAMESPACE").await;
     process.get_with("/readyz?verbose", "[-] subscription: does not lead").await;
 }
