@@ -47,9 +47,17 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         used: if dice.happens(250) { dice.between(1, 3) } else { 0 },
         settle: dice.between(5, 40) * 1000,
         leaders: if dice.happens(150) { 2 } else { 0 },
-        cloud: None,
+        cloud: cloud(seed),
         openmcp: None,
     }
+}
+
+/// The cloud of a seed. AWS has half of them: it has the most kinds of trouble, items that are found by name and lists that show what is gone. The
+/// draw is of a stream of its own, so that seeds of AWS are what they were before there were others.
+fn cloud(seed: u64) -> Option<Cloud> {
+    let mut dice = dice_for(seed, &["cleanup cloud"], 0);
+    let others = [Cloud::Azure, Cloud::Gcp, Cloud::OpenStack, Cloud::Alicloud];
+    if dice.happens(500) { None } else { dice.pick(&others) }
 }
 
 /// Tenants ask for accounts, leave things in them, and return them.
