@@ -2,7 +2,6 @@
 
 mod acs3;
 mod call;
-pub(crate) mod calls;
 mod delete;
 mod error;
 mod hosts;

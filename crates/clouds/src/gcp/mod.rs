@@ -1,7 +1,6 @@
 //! Google Cloud: one row for each kind, over calls with a token of a service account.
 
 mod call;
-pub(crate) mod calls;
 mod delete;
 mod error;
 mod iam;

@@ -10,7 +10,7 @@ pub enum Deed {
     LeaveItem {
         /// The account.
         account: String,
-        /// The name of the item, from which its id follows.
+        /// The id of the item.
         item: String,
         /// Its behaviour.
         what: Leftover,
@@ -21,12 +21,12 @@ pub enum Deed {
     RemoveItem {
         /// The account.
         account: String,
-        /// The name of the item.
+        /// The id of the item.
         item: String,
     },
     /// People add an id to `cleanup.keep`.
     KeepItem {
-        /// The name of the item.
+        /// The id.
         item: String,
     },
     /// The credentials of an account are replaced by those of another one.
@@ -78,16 +78,16 @@ pub enum Deed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leftover {
-    /// Something small, without a tag: on most clouds a snapshot.
+    /// A snapshot, without a tag.
     Plain,
     /// A volume that no list shows before its time.
     Late,
-    /// Something that lists do not show, and counts do.
+    /// A volume that lists do not show, but its tag does.
     Hidden,
-    /// The same as the first, and it is locked.
+    /// A snapshot that is locked.
     Locked,
     /// An instance whose deletion takes its time.
     Slow,
-    /// Something of a kind that nobody knows.
+    /// Something with a tag of a kind that nobody knows.
     Strange,
 }

@@ -100,8 +100,7 @@ impl World {
 
     /// Puts an entry into the pool that its name says, with the credentials of an account.
     pub(crate) fn add_entry(&self, name: &str, credentials: &str) -> u16 {
-        let cloud = self.options.cloud();
-        let mut labels = json!({ "hyperscalerType": cloud });
+        let mut labels = json!({ "hyperscalerType": "aws" });
         match name.as_bytes().first() {
             Some(b'e') => labels["euAccess"] = json!("true"),
             Some(b's') => labels["shared"] = json!("true"),
@@ -111,7 +110,7 @@ impl World {
             "apiVersion": "security.gardener.cloud/v1alpha1",
             "kind": "CredentialsBinding",
             "metadata": { "name": name, "namespace": GARDEN, "labels": labels },
-            "provider": { "type": cloud },
+            "provider": { "type": "aws" },
             "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "name": credentials, "namespace": GARDEN },
         });
         let path = format!("/apis/security.gardener.cloud/v1alpha1/namespaces/{GARDEN}/credentialsbindings");
