@@ -121,7 +121,7 @@ struct Failing {
 /// How a dependency is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// Which.
+    /// The server or store.
     pub dependency: Dependency,
     /// When it last worked.
     pub succeeded_at: Option<Timestamp>,

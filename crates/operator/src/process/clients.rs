@@ -167,7 +167,7 @@ async fn configuration(path: Option<&Path>, target: &'static str) -> Result<Conf
 pub(crate) struct Count {
     target: &'static str,
     metrics: Metrics,
-    /// What reads and writes are recorded as; none for servers of which there are many.
+    /// The dependencies that reads and writes count for; none for servers of which there are many.
     dependencies: Option<[Dependency; 2]>,
 }
 
