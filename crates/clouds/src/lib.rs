@@ -13,7 +13,7 @@
 //! | [`credentials`] | credentials from the data of a Secret, in both spellings; tokens of workload identities |
 //! | [`gcp`] | Google Cloud |
 //! | [`http`] | one HTTP client: deadlines, bounded bodies, retries, rate limits |
-//! | [`memory`] | AWS accounts that exist in memory, for simulations and the demo |
+//! | [`memory`] | accounts of all these clouds that exist in memory, for simulations and the demo |
 //! | [`openstack`] | OpenStack |
 
 pub mod alicloud;

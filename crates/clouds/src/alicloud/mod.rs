@@ -2,6 +2,7 @@
 
 mod acs3;
 mod call;
+pub(crate) mod calls;
 mod delete;
 mod error;
 mod hosts;

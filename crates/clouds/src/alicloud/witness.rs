@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Seen {
     pub(super) count: &'static str,
     kind: &'static str,
-    queries: &'static [&'static [(&'static str, &'static str)]],
+    pub(super) queries: &'static [&'static [(&'static str, &'static str)]],
 }
 
 /// Interfaces are asked for twice: the documentation does not say whether those that services manage are shown to whoever does not ask for

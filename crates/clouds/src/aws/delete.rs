@@ -64,7 +64,7 @@ fn is_protected(refusal: &Refusal) -> bool {
 }
 
 /// The parameters of each call that a deed stands for; none if an attribute is missing.
-fn calls(deed: &Deed, item: &Item) -> Vec<Vec<(String, String)>> {
+pub(super) fn calls(deed: &Deed, item: &Item) -> Vec<Vec<(String, String)>> {
     if deed.only.is_some_and(|(name, value)| item.attribute(name) != Some(value)) {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ pub(super) const INSTANCE_PROFILE: &str = "InstanceProfile";
 pub(super) const ROLE: &str = "Role";
 
 /// The roles of an instance profile, to take out before it goes.
-const ROLES: &str = "roles";
+pub(super) const ROLES: &str = "roles";
 
 /// The principal of an ARN. A session of a role is the role.
 pub(super) fn principal(arn: &str) -> String {

@@ -1,6 +1,7 @@
 //! AWS, in all partitions: one row for each kind, over signed calls.
 
 mod call;
+pub(crate) mod calls;
 mod delete;
 mod efs;
 mod error;

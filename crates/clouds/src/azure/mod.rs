@@ -4,6 +4,7 @@
 //! the question for the permissions at the subscription (`sight`), and one that may be filtered is refused.
 
 mod call;
+pub(crate) mod calls;
 mod delete;
 mod error;
 mod list;

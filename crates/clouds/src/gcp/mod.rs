@@ -1,6 +1,7 @@
 //! Google Cloud: one row for each kind, over calls with a token of a service account.
 
 mod call;
+pub(crate) mod calls;
 mod delete;
 mod error;
 mod iam;

@@ -3,8 +3,7 @@
 use super::{
     Deletion, Nature,
     dependencies::{GOES_WITH_HOLDER, blocked_by, blocks, holds, is_deletable, is_part_of},
-    pristine::{items_of_account, items_of_place},
-    states,
+    model::Model,
 };
 use allotment_core::cleanup::{
     CloudAccountId, Item, ItemKey, Place, Refusal,
@@ -16,8 +15,8 @@ use std::{
 };
 use tokio::time::Instant;
 
-#[derive(Debug)]
 pub(super) struct Account {
+    pub(super) model: &'static Model,
     pub(super) id: CloudAccountId,
     pub(super) places: BTreeSet<Place>,
     pub(super) deletions: Vec<Deletion>,
@@ -44,16 +43,16 @@ pub(super) struct Shown {
 }
 
 impl Account {
-    pub(super) fn new(id: CloudAccountId) -> Self {
+    pub(super) fn new(model: &'static Model, id: CloudAccountId) -> Self {
         let (places, deletions, items) = (BTreeSet::new(), Vec::new(), BTreeMap::new());
-        let mut account = Self { id, places, deletions, items };
-        account.come_with(items_of_account());
+        let mut account = Self { model, id, places, deletions, items };
+        account.come_with((model.of_account)(&account.id));
         account
     }
 
     pub(super) fn add_place(&mut self, place: Place) {
         if self.places.insert(place.clone()) {
-            self.come_with(items_of_place(&self.id, &place));
+            self.come_with((self.model.of_place)(&self.id, &place));
         }
     }
 
@@ -87,16 +86,11 @@ impl Account {
         there.map(|stored| self.as_shown(stored)).collect()
     }
 
-    /// The items that calls can see, in order of kind and id.
-    pub(super) fn shown(
-        &self,
-        place: &Place,
-        now: Instant,
-        is_asked_for: impl Fn(&Item) -> bool,
-    ) -> Vec<Shown> {
+    /// The items that calls can see, in order of place, kind and id.
+    pub(super) fn shown(&self, now: Instant, is_asked_for: impl Fn(&Item) -> bool) -> Vec<Shown> {
         let is_shown = |stored: &&Stored| {
             let has_appeared = after(stored.put_at, stored.nature.appears_after) <= now;
-            stored.item.place == *place && has_appeared && is_asked_for(&stored.item)
+            has_appeared && is_asked_for(&stored.item)
         };
         let shown = self.items.values().filter(is_shown).map(|stored| Shown {
             item: self.as_shown(stored),
@@ -115,9 +109,9 @@ impl Account {
         if let Some(refusal) = &stored.nature.refuses {
             return Err(refusal.clone());
         }
-        is_deletable(&stored.item, &self.id)?;
+        is_deletable(self.model, &stored.item, &self.id)?;
         if let Some(blocker) = self.blocker(&stored.item) {
-            return Err(blocked_by(blocker));
+            return Err(blocked_by(self.model, blocker));
         }
         let gone_at = after(now, stored.nature.delete_takes);
         self.leave(key, gone_at);
@@ -136,8 +130,10 @@ impl Account {
                 _ => break,
             }
         }
+        let model = self.model;
         self.items.retain(|key, stored| {
-            let shown = states::gone(key.kind.as_str()).map(|_| states::SHOWN_WHEN_GONE).unwrap_or_default();
+            let shown =
+                model.gone(key.kind.as_str()).map(|_| model.states.shown_when_gone).unwrap_or_default();
             !(stored.is_gone && stored.gone_at.is_some_and(|at| after(at, shown) <= now))
         });
     }
@@ -146,12 +142,12 @@ impl Account {
     fn end(&mut self, key: &ItemKey, at: Instant) {
         let Some(stored) = self.items.get_mut(key) else { return };
         stored.is_gone = true;
-        let ended = stored.item.clone();
+        let (ended, model) = (stored.item.clone(), self.model);
         for stored in self.items.values_mut().filter(|stored| stored.gone_at.is_none()) {
-            if is_part_of(&stored.item, &ended) {
+            if is_part_of(model, &stored.item, &ended) {
                 stored.gone_at = Some(at);
             } else if holds(&ended, &stored.item) {
-                stored.release(at);
+                stored.release(model, &ended, at);
             }
         }
     }
@@ -162,27 +158,46 @@ impl Account {
         }
     }
 
-    /// The first item that keeps another one from being deleted. A part that refuses to go keeps the whole.
+    /// The first item that keeps another one from being deleted. A part that refuses to go keeps the whole, and so does
+    /// whoever keeps a part and is none.
     fn blocker(&self, item: &Item) -> Option<&Item> {
-        let there = self.items.values().filter(|stored| !stored.is_gone);
-        let blocking = there.filter(|stored| {
-            let refuses = stored.nature.refuses.is_some() && is_part_of(&stored.item, item);
-            refuses || blocks(&stored.item, item)
+        let whole = self.with_parts(item);
+        let there = self.items.values().filter(|stored| !stored.is_gone && stored.item.key() != item.key());
+        let mut blocking = there.filter(|stored| {
+            if whole.iter().any(|part| part.key() == stored.item.key()) {
+                return stored.nature.refuses.is_some();
+            }
+            whole.iter().any(|part| blocks(self.model, &stored.item, part))
         });
-        blocking.map(|stored| &stored.item).next()
+        blocking.next().map(|stored| &stored.item)
+    }
+
+    /// An item, its parts, and theirs.
+    fn with_parts<'a>(&'a self, item: &'a Item) -> Vec<&'a Item> {
+        let mut whole = vec![item];
+        let mut next = 0;
+        while let Some(part) = whole.get(next).copied() {
+            let there = self.items.values().filter(|stored| !stored.is_gone).map(|stored| &stored.item);
+            let parts = there.filter(|other| is_part_of(self.model, other, part));
+            let new: Vec<&Item> =
+                parts.filter(|other| whole.iter().all(|known| known.key() != other.key())).collect();
+            whole.extend(new);
+            next += 1;
+        }
+        whole
     }
 
     fn as_shown(&self, stored: &Stored) -> Item {
         let kind = stored.item.kind.as_str();
-        let is_held = || {
+        let held = || {
+            let (held, _) = self.model.held(kind)?;
             let mut there = self.items.values().filter(|other| !other.is_gone);
-            states::shows_holder(kind) && there.any(|other| holds(&other.item, &stored.item))
+            there.any(|other| holds(&other.item, &stored.item)).then_some(held)
         };
         let state = match stored.gone_at {
-            Some(_) if stored.is_gone => states::gone(kind),
-            Some(_) => states::leaving(kind),
-            None if is_held() => Some(states::IN_USE),
-            None => None,
+            Some(_) if stored.is_gone => self.model.gone(kind),
+            Some(_) => self.model.leaving(kind),
+            None => held(),
         };
         match state {
             Some(state) => stored.item.clone().with(STATE, state),
@@ -192,12 +207,15 @@ impl Account {
 }
 
 impl Stored {
-    /// Its holder is gone.
-    fn release(&mut self, at: Instant) {
+    /// Its holder is gone, and it names that one no longer.
+    fn release(&mut self, model: &Model, holder: &Item, at: Instant) {
         if self.item.attribute(GOES_WITH_HOLDER) == Some("true") && self.nature.refuses.is_none() {
             self.gone_at = Some(after(at, self.nature.delete_takes));
-        } else if states::shows_holder(self.item.kind.as_str()) {
-            self.item.attributes.insert(STATE.to_owned(), states::AVAILABLE.to_owned());
+            return;
+        }
+        self.item.attributes.retain(|_, value| value != holder.id.as_str());
+        if let Some((_, free)) = model.held(self.item.kind.as_str()) {
+            self.item.attributes.insert(STATE.to_owned(), free.to_owned());
         }
     }
 }

@@ -3,65 +3,98 @@
 use super::{
     Faults, MemoryCloud,
     account::{Account, Shown},
-    row,
+    calls::{self, Calls, Listing, Shares},
+    model::{Model, Witness},
 };
 use crate::{Answer, Caller, Cloud, Page, PageToken, Refusal};
 use allotment_core::cleanup::{
-    Cloud as CloudName, CloudAccountId, Count, CountKind, CountName, Item, Kind, KindName, Place, PlaceState,
-    Scope, ShootHistory,
-    attribute::{CLUSTER, DEFAULT},
-    kinds::table,
+    Cloud as CloudName, CloudAccountId, Count, CountName, Item, Kind, KindName, Place, PlaceState, Scope,
+    ShootHistory, attribute::LOCATION, kinds::table,
 };
 use futures::{FutureExt, future::BoxFuture};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 use tokio::time::{Instant, sleep};
 
 /// A client of one account in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MemoryClient {
     cloud: MemoryCloud,
+    pub(super) model: &'static Model,
     credentials_of: CloudAccountId,
     history: ShootHistory,
+    shares: Shares,
+}
+
+impl fmt::Debug for MemoryClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut client = formatter.debug_struct("MemoryClient");
+        client
+            .field("cloud", &self.model.cloud)
+            .field("account", &self.credentials_of)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The account that a call acts on, and the faults of its credentials.
-struct Target<'a> {
-    account: &'a mut Account,
-    faults: &'a mut Faults,
+pub(super) struct Target<'a> {
+    pub(super) account: &'a mut Account,
+    pub(super) faults: &'a mut Faults,
     now: Instant,
 }
 
 impl MemoryClient {
-    pub(super) fn new(cloud: MemoryCloud, credentials_of: CloudAccountId, history: ShootHistory) -> Self {
-        Self { cloud, credentials_of, history }
+    pub(super) fn new(
+        cloud: MemoryCloud,
+        model: &'static Model,
+        credentials_of: CloudAccountId,
+        history: ShootHistory,
+    ) -> Self {
+        Self { cloud, model, credentials_of, history, shares: Shares::default() }
     }
 
-    /// Makes one call. It acts when its time is over, so a call that nobody waits for did nothing.
-    async fn call<T>(
+    /// Makes a call, which may stand for several of the real client. It acts when its time is over, so a call that nobody
+    /// waits for did nothing.
+    pub(super) async fn call<T>(
         &self,
         permission: &str,
+        calls: Calls,
         act: impl FnOnce(Target<'_>) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        let latency = self.cloud.lock().faults.get(&self.credentials_of).map(|faults| faults.latency);
-        if let Some(latency) = latency.filter(|latency| !latency.is_zero()) {
-            sleep(latency).await;
-        }
+        self.wait(&calls).await;
         let (mut state, now) = (self.cloud.lock(), Instant::now());
         let state = &mut *state;
-        state.calls += 1;
+        state.calls += u64::try_from(calls.number).unwrap_or(u64::MAX);
         let faults = state.faults.entry(self.credentials_of.clone()).or_default();
-        faults.meet(permission)?;
+        faults.meet(self.model, permission)?;
         let acts_as = faults.acts_as.as_ref().unwrap_or(&self.credentials_of);
-        let account = state.accounts.get_mut(acts_as).ok_or_else(|| Refusal::Other {
-            code: "InvalidClientTokenId".to_owned(),
+        let account = state.accounts.get_mut(acts_as);
+        let is_here = |account: &&mut Account| account.model.cloud == self.model.cloud;
+        let account = account.filter(is_here).ok_or_else(|| Refusal::Other {
+            code: self.model.codes.no_account.to_owned(),
             message: "the cloud has no such account".to_owned(),
         })?;
         account.advance(now);
         act(Target { account, faults, now })
     }
 
+    /// The limits of the cloud, and the time that its answers take.
+    async fn wait(&self, calls: &Calls) {
+        let latency = self.cloud.lock().faults.get(&self.credentials_of).map(|faults| faults.latency);
+        for _ in 0..calls.number {
+            if let Some(pace) = &self.cloud.pace {
+                pace.turn(&self.credentials_of, &calls.place, calls.access).await;
+            }
+            if let Some(latency) = latency.filter(|latency| !latency.is_zero()) {
+                sleep(latency).await;
+            }
+        }
+    }
+
     /// The names of items that can only be found by name; none for kinds that can be listed.
-    fn names(&self, kind: &Kind) -> Result<Option<BTreeSet<String>>, Refusal> {
+    pub(super) fn names(&self, kind: &Kind) -> Result<Option<BTreeSet<String>>, Refusal> {
         if !matches!(kind.scope, Scope::ByName { .. }) {
             return Ok(None);
         }
@@ -78,14 +111,15 @@ impl MemoryClient {
         kind: &KindName,
         page: Option<&PageToken>,
     ) -> Result<Page, Refusal> {
-        let kind = row(kind.as_str()).ok_or_else(|| Refusal::Other {
+        let kind = self.model.row(kind.as_str()).ok_or_else(|| Refusal::Other {
             code: "UnknownKind".to_owned(),
             message: format!("the table has no kind {kind}"),
         })?;
         let names = self.names(kind)?;
         let permission = kind.list.last().copied().unwrap_or_default();
-        self.call(permission, |target| {
-            target.faults.list(&kind.name(), permission)?;
+        let calls = self.calls_of_listing(place, kind, page, names.as_ref().map_or(0, BTreeSet::len));
+        self.call(permission, calls, |target| {
+            target.faults.list(self.model, &kind.name(), permission)?;
             let shown = target.shown(place, |item| is_of(item, kind, names.as_ref()))?;
             let items = shown.into_iter().filter(|shown| !shown.is_hidden).map(|shown| shown.item);
             Ok(page_of(items.collect(), page, self.cloud.page_size))
@@ -93,25 +127,30 @@ impl MemoryClient {
         .await
     }
 
-    async fn count_one(&self, place: &Place, count: &CountKind) -> Result<BTreeSet<String>, Refusal> {
-        let kinds: Vec<_> = count.of.iter().filter_map(|kind| row(kind)).collect();
-        let names = kinds.iter().map(|kind| self.names(kind)).collect::<Result<Vec<_>, _>>()?;
-        self.call(count.permission, |target| {
-            target.faults.count(count)?;
-            let is_counted = |item: &Item| {
-                if count.of.is_empty() {
-                    return is_tagged(item);
-                }
-                let mut kinds = kinds.iter().zip(&names);
-                let is_default = item.attribute(DEFAULT) == Some("true");
-                !is_default && kinds.any(|(kind, names)| is_of(item, kind, names.as_ref()))
+    /// The calls of a page, by what is there when it is asked for.
+    fn calls_of_listing(
+        &self,
+        place: &Place,
+        kind: &'static Kind,
+        page: Option<&PageToken>,
+        names: usize,
+    ) -> Calls {
+        let state = self.cloud.lock();
+        let account = state.accounts.get(&self.credentials_of);
+        let items_of = |kind: &str| {
+            let is_it = |item: &Item| item.kind.as_str() == kind && item.place == *place;
+            account.map_or(0, |account| account.shown(Instant::now(), is_it).len())
+        };
+        let before = page.map_or(0, |token| {
+            let is_before = |item: &Item| {
+                let is_it = item.kind.as_str() == kind.name && item.place == *place;
+                is_it && item.id.as_str() <= token.0.as_str()
             };
-            // Tags are shown as long as their item is.
-            let is_there = |shown: &Shown| count.of.is_empty() || !shown.is_gone;
-            let counted = target.shown(place, is_counted)?.into_iter().filter(is_there);
-            Ok(counted.map(|shown| shown.item.id.as_str().to_owned()).collect())
-        })
-        .await
+            account.map_or(0, |account| account.shown(Instant::now(), is_before).len())
+        });
+        let is_last = items_of(kind.name) <= before + self.cloud.page_size;
+        let listing = Listing { kind, place, items_of: &items_of, names, is_last, shares: &self.shares };
+        calls::of_listing(self.model, &listing)
     }
 }
 
@@ -125,16 +164,34 @@ impl Target<'_> {
             return Ok(());
         }
         let message = format!("the account cannot use {place}");
-        Err(Refusal::Other { code: "OptInRequired".to_owned(), message })
+        Err(Refusal::Other { code: self.account.model.codes.no_place.to_owned(), message })
     }
 
-    fn shown(&self, place: &Place, is_asked_for: impl Fn(&Item) -> bool) -> Result<Vec<Shown>, Refusal> {
+    /// The items of a place.
+    pub(super) fn shown(
+        &self,
+        place: &Place,
+        is_asked_for: impl Fn(&Item) -> bool,
+    ) -> Result<Vec<Shown>, Refusal> {
         self.usable(place)?;
-        Ok(self.account.shown(place, self.now, is_asked_for))
+        Ok(self.account.shown(self.now, |item| item.place == *place && is_asked_for(item)))
+    }
+
+    /// The items that counts of a place have: those of all places for the whole account, and those that live there.
+    pub(super) fn counted(
+        &self,
+        place: &Place,
+        is_asked_for: impl Fn(&Item) -> bool,
+    ) -> Result<Vec<Shown>, Refusal> {
+        self.usable(place)?;
+        Ok(self.account.shown(self.now, |item| {
+            let location = item.attribute(LOCATION).unwrap_or(item.place.as_str());
+            (place.is_global() || location == place.as_str()) && is_asked_for(item)
+        }))
     }
 }
 
-fn is_of(item: &Item, kind: &Kind, names: Option<&BTreeSet<String>>) -> bool {
+pub(super) fn is_of(item: &Item, kind: &Kind, names: Option<&BTreeSet<String>>) -> bool {
     item.kind.as_str() == kind.name && names.is_none_or(|names| names.contains(item.id.as_str()))
 }
 
@@ -148,24 +205,17 @@ fn page_of(items: Vec<Item>, after: Option<&PageToken>, size: usize) -> Page {
     Page::Items { items, next: last.filter(|_| !is_last) }
 }
 
-/// EC2 lists the tags of its own kinds, also of those without a row in the table.
-fn is_tagged(item: &Item) -> bool {
-    let is_of_ec2 = row(item.kind.as_str())
-        .is_none_or(|kind| kind.list.iter().all(|permission| permission.starts_with("ec2:")));
-    is_of_ec2 && item.attribute(CLUSTER).is_some()
-}
-
 impl Cloud for MemoryClient {
     fn cloud(&self) -> CloudName {
-        CloudName::Aws
+        self.model.cloud
     }
 
     fn whoami(&self) -> Answer<'_, Caller> {
         let caller = |target: Target<'_>| {
             let account = target.account.id.clone();
-            Ok(Caller { principal: format!("arn:aws:iam::{account}:user/gardener"), account })
+            Ok(Caller { principal: (self.model.principal)(&account), account })
         };
-        self.call("sts:GetCallerIdentity", caller).boxed()
+        self.call(self.model.permissions.identify, calls::of_identification(self.model), caller).boxed()
     }
 
     fn places(&self) -> Answer<'_, BTreeMap<Place, PlaceState>> {
@@ -174,13 +224,14 @@ impl Cloud for MemoryClient {
                 let disabled = || PlaceState::Disabled { because: "not opted in".to_owned() };
                 if target.is_enabled(place) { PlaceState::Enabled } else { disabled() }
             };
+            self.shares.clear();
             Ok(target.account.places.iter().map(|place| (place.clone(), state(place))).collect())
         };
-        self.call("ec2:DescribeRegions", places).boxed()
+        self.call(self.model.permissions.places, calls::of_places(self.model), places).boxed()
     }
 
     fn kinds(&self) -> Vec<KindName> {
-        table(CloudName::Aws).kinds.iter().map(Kind::name).collect()
+        table(self.model.cloud).kinds.iter().map(Kind::name).collect()
     }
 
     fn list<'a>(
@@ -193,32 +244,20 @@ impl Cloud for MemoryClient {
     }
 
     fn delete<'a>(&'a self, item: &'a Item) -> Answer<'a, ()> {
-        let permission = row(item.kind.as_str()).and_then(|kind| kind.delete.first());
+        let permission = self.model.row(item.kind.as_str()).and_then(|kind| kind.delete.first());
         let delete = |target: Target<'_>| {
             target.usable(&item.place)?;
             target.account.delete(&item.key(), target.now)?;
             target.faults.answer_deletion()
         };
-        self.call(permission.copied().unwrap_or_default(), delete).boxed()
+        let calls = calls::of_deletion(self.model, item);
+        self.call(permission.copied().unwrap_or_default(), calls, delete).boxed()
     }
 
     fn counts<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, BTreeMap<CountName, Count>> {
-        async move {
-            let mut counts = BTreeMap::new();
-            for count in table(CloudName::Aws).counts {
-                if matches!(count.scope, Scope::Regional) != place.is_global() {
-                    let count_or_refusal = match self.count_one(place, count).await {
-                        Ok(ids) => Count::Seen { ids },
-                        Err(refusal) => Count::Refused {
-                            because: refusal.to_string(),
-                            missing: refusal.missing().map(str::to_owned),
-                        },
-                    };
-                    counts.insert(count.name(), count_or_refusal);
-                }
-            }
-            counts
+        match self.model.witness {
+            Witness::Names { tags_of } => self.count_by_name(place, tags_of).boxed(),
+            Witness::Numbers { sums, without_row } => self.count_by_number(place, sums, without_row).boxed(),
         }
-        .boxed()
     }
 }

@@ -1,6 +1,6 @@
 //! Faults that the clients of an account meet.
 
-use super::row;
+use super::model::Model;
 use allotment_core::cleanup::{CloudAccountId, CountKind, CountName, KindName, Place, Refusal};
 use std::{collections::BTreeSet, time::Duration};
 
@@ -27,9 +27,10 @@ pub struct Faults {
 
 impl Faults {
     /// Refuses a call of any kind.
-    pub(super) fn meet(&mut self, permission: &str) -> Result<(), Refusal> {
+    pub(super) fn meet(&mut self, model: &Model, permission: &str) -> Result<(), Refusal> {
         if self.revoked {
-            return Err(Refusal::Denied { code: "AuthFailure".to_owned(), action: permission.to_owned() });
+            let (code, action) = (model.codes.revoked.to_owned(), permission.to_owned());
+            return Err(Refusal::Denied { code, action });
         }
         if take(&mut self.throttled) {
             return Err(Refusal::Throttled { after: None });
@@ -38,16 +39,16 @@ impl Faults {
     }
 
     /// Refuses the listing of a kind.
-    pub(super) fn list(&self, kind: &KindName, permission: &str) -> Result<(), Refusal> {
-        if self.denied.contains(kind) { Err(denied(permission)) } else { Ok(()) }
+    pub(super) fn list(&self, model: &Model, kind: &KindName, permission: &str) -> Result<(), Refusal> {
+        if self.denied.contains(kind) { Err(denied(model, permission)) } else { Ok(()) }
     }
 
     /// Refuses a count.
-    pub(super) fn count(&self, count: &CountKind) -> Result<(), Refusal> {
-        let mut kinds = self.denied.iter().filter_map(|kind| row(kind.as_str()));
+    pub(super) fn count(&self, model: &Model, count: &CountKind) -> Result<(), Refusal> {
+        let mut kinds = self.denied.iter().filter_map(|kind| model.row(kind.as_str()));
         let needs_denied = kinds.any(|kind| kind.list.contains(&count.permission));
         if needs_denied || self.denied_counts.contains(&count.name()) {
-            return Err(denied(count.permission));
+            return Err(denied(model, count.permission));
         }
         Ok(())
     }
@@ -62,8 +63,8 @@ impl Faults {
 }
 
 /// A permission is missing.
-pub(super) fn denied(permission: &str) -> Refusal {
-    Refusal::Denied { code: "UnauthorizedOperation".to_owned(), action: permission.to_owned() }
+pub(super) fn denied(model: &Model, permission: &str) -> Refusal {
+    Refusal::Denied { code: model.codes.denied.to_owned(), action: permission.to_owned() }
 }
 
 /// Counts one down; false if there was none left.

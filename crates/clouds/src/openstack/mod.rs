@@ -1,6 +1,7 @@
 //! OpenStack: one row for each kind, over calls with a token of keystone.
 
 mod call;
+pub(crate) mod calls;
 mod delete;
 mod error;
 mod keystone;

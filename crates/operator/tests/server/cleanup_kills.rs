@@ -12,7 +12,7 @@ use allotment_clouds::{
     Cloud,
     memory::{Faults, MemoryCloud, Nature, leftovers_of_shoot},
 };
-use allotment_core::cleanup::{CloudAccountId, Mode, Place, Stage as CleaningStage};
+use allotment_core::cleanup::{Cloud as CloudName, CloudAccountId, Mode, Place, Stage as CleaningStage};
 use allotment_operator::cleanup::{Clouds, OpenAccount, OpenError};
 use allotment_testing::{Landscape, Outcome};
 use futures::{FutureExt, future::BoxFuture};
@@ -28,7 +28,7 @@ pub struct InMemory(pub MemoryCloud);
 
 impl Clouds for InMemory {
     fn open(&self, account: OpenAccount) -> BoxFuture<'_, Result<Arc<dyn Cloud>, OpenError>> {
-        let client: Arc<dyn Cloud> = Arc::new(self.0.client(&ID, account.history));
+        let client: Arc<dyn Cloud> = Arc::new(self.0.client(account.cloud, &ID, account.history));
         async move { Ok(client) }.boxed()
     }
 }
@@ -36,13 +36,14 @@ impl Clouds for InMemory {
 impl InMemory {
     fn new() -> Self {
         let cloud = MemoryCloud::new();
-        cloud.add_account(ID, [REGION]);
+        cloud.add_account(CloudName::Aws, ID, [REGION]);
         Self(cloud)
     }
 
     /// A Shoot is force-deleted. Deletions take less time than in a real cloud.
     pub fn fill(&self) {
-        for (item, nature) in leftovers_of_shoot(&format!("shoot--{PROJECT}--{SHOOT}"), &REGION) {
+        let technical_id = format!("shoot--{PROJECT}--{SHOOT}");
+        for (item, nature) in leftovers_of_shoot(CloudName::Aws, &ID, &technical_id, &REGION) {
             let delete_takes = nature.delete_takes.min(Duration::from_millis(40));
             self.0.put(&ID, item, Nature { delete_takes, ..nature });
         }

@@ -57,7 +57,7 @@ impl Clouds for SimClouds {
             let Some(id) = id.map(CloudAccountId::new) else {
                 return Err(OpenError::Unusable(format!("Secret {namespace}/{name} names no account")));
             };
-            let inner = world.cloud.client(&id, account.history);
+            let inner = world.cloud.client(account.cloud, &id, account.history);
             let client: Arc<dyn Cloud> =
                 Arc::new(SimCloud { world, replica, entry: account.name, id, inner });
             Ok(client)
@@ -147,7 +147,7 @@ impl SimCloud {
 
     async fn delete_once(&self, item: &Item) -> Result<(), Refusal> {
         let Self { world, replica, entry, id, .. } = self;
-        let wave = table(CloudName::Aws).kind(item.kind.as_str()).map_or(0, |kind| kind.wave);
+        let wave = table(self.inner.cloud()).kind(item.kind.as_str()).map_or(0, |kind| kind.wave);
         let forgiven_from = truth::begins_to_delete(world, *replica, entry, wave);
         let harm = self.before("delete item", Kind::Write).await?;
         let stays = truth::why_it_stays(world, *replica, entry, id, &item.key());
@@ -169,7 +169,7 @@ impl SimCloud {
 
 impl Cloud for SimCloud {
     fn cloud(&self) -> CloudName {
-        CloudName::Aws
+        self.inner.cloud()
     }
 
     fn whoami(&self) -> Answer<'_, Caller> {

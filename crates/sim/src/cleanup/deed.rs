@@ -10,7 +10,7 @@ pub enum Deed {
     LeaveItem {
         /// The account.
         account: String,
-        /// The id of the item.
+        /// The name of the item, from which its id follows.
         item: String,
         /// Its behaviour.
         what: Leftover,
@@ -21,12 +21,12 @@ pub enum Deed {
     RemoveItem {
         /// The account.
         account: String,
-        /// The id of the item.
+        /// The name of the item.
         item: String,
     },
     /// People add an id to `cleanup.keep`.
     KeepItem {
-        /// The id.
+        /// The name of the item.
         item: String,
     },
     /// The credentials of an account are replaced by those of another one.
@@ -78,16 +78,16 @@ pub enum Deed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leftover {
-    /// A snapshot, without a tag.
+    /// Something small, without a tag: on most clouds a snapshot.
     Plain,
     /// A volume that no list shows before its time.
     Late,
-    /// A volume that lists do not show, but its tag does.
+    /// Something that lists do not show, and counts do.
     Hidden,
-    /// A snapshot that is locked.
+    /// The same as the first, and it is locked.
     Locked,
     /// An instance whose deletion takes its time.
     Slow,
-    /// Something with a tag of a kind that nobody knows.
+    /// Something of a kind that nobody knows.
     Strange,
 }

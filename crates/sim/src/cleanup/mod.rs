@@ -4,6 +4,7 @@
 //! | file | content |
 //! |---|---|
 //! | `deed` | the acts of people, as a script has them |
+//! | `leftover` | the items that people and Shoots leave, on each cloud |
 //! | `swarm`, `scenario` | the acts that a seed draws; the acts with a crash at every write |
 //! | `people` | acts carried out |
 //! | `staff` | the operator, as the product puts it together |
@@ -15,6 +16,7 @@
 pub(crate) mod call;
 mod client;
 mod deed;
+mod leftover;
 pub(crate) mod operations;
 pub(crate) mod people;
 mod rest;

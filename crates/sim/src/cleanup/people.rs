@@ -3,7 +3,8 @@
 use super::{
     ACCOUNT, REGION,
     deed::{Deed, Leftover},
-    truth::{item, left_in, put},
+    leftover,
+    truth::{left_in, put},
 };
 use crate::stage::{
     call::Side,
@@ -14,10 +15,7 @@ use crate::stage::{
 use allotment_api::names::annotation;
 use allotment_clouds::memory::{Faults, Nature};
 use allotment_core::{
-    cleanup::{
-        CloudAccountId, Item, KindName, Place, Refusal,
-        attribute::{CLUSTER, STATE},
-    },
+    cleanup::{CloudAccountId, KindName, Place},
     pool::AccountName,
 };
 use http::Method;
@@ -32,21 +30,12 @@ const ASK_AGAIN: [u64; 2] = [1_000, 120_000];
 pub(crate) fn set_up(world: &World) {
     for account in account_names(&world.options) {
         let mut dice = dice_for(world.options.seed, &["older", &account], 0);
+        let (cloud, id) = (world.options.cloud(), account_of(&account));
         if dice.happens(600) {
-            put(
-                world,
-                &account_of(&account),
-                item("Volume", &format!("vol-older-{account}")),
-                Nature::default(),
-            );
+            put(world, &id, leftover::volume(cloud, &format!("vol-older-{account}")), Nature::default());
         }
         if dice.happens(300) {
-            put(
-                world,
-                &account_of(&account),
-                item("Snapshot", &format!("snap-older-{account}")),
-                Nature::default(),
-            );
+            put(world, &id, leftover::plain(cloud, &format!("snap-older-{account}")), Nature::default());
         }
     }
 }
@@ -61,14 +50,16 @@ pub(crate) fn act(world: &World, deed: &Deed) {
     match deed {
         Deed::LeaveItem { account, item, what, time } => leave(world, account, item, *what, *time),
         Deed::RemoveItem { account, item } => {
-            let id = account_of(account);
-            let there = world.cloud.leftovers(&id).into_iter().filter(|left| left.id.as_str() == item);
+            let (id, ids) = (account_of(account), leftover::ids(world.options.cloud(), item));
+            let there = world.cloud.leftovers(&id).into_iter().filter(|left| ids.contains(&left.id));
             there.for_each(|left| world.cloud.remove(&id, &left.key()));
         }
         Deed::KeepItem { item } => {
             let now = world.millis();
             let mut state = world.state();
-            state.truth.keep(item, now);
+            for id in leftover::ids(world.options.cloud(), item) {
+                state.truth.keep(id.as_str(), now);
+            }
             state.configured += 1;
         }
         Deed::Rotate { account, to } => rotate(world, account, &account_of(to)),
@@ -87,19 +78,8 @@ pub(crate) fn act(world: &World, deed: &Deed) {
     }
 }
 
-fn leave(world: &World, account: &str, id: &str, what: Leftover, time: u64) {
-    let time = Duration::from_millis(time);
-    let tagged = |item: Item| item.with(CLUSTER, "shoot--sim--gone");
-    let plain = Nature::default();
-    let locked = Refusal::Locked { code: "OperationNotPermitted".to_owned(), by: "a lock".to_owned() };
-    let (item, nature) = match what {
-        Leftover::Plain => (item("Snapshot", id), plain),
-        Leftover::Late => (item("Volume", id), Nature { appears_after: time, ..plain }),
-        Leftover::Hidden => (tagged(item("Volume", id)), Nature { hidden: true, ..plain }),
-        Leftover::Locked => (item("Snapshot", id), Nature { refuses: Some(locked), ..plain }),
-        Leftover::Slow => (item("Instance", id).with(STATE, "running"), Nature::slow(time)),
-        Leftover::Strange => (tagged(item("CarrierGateway", id)), plain),
-    };
+fn leave(world: &World, account: &str, name: &str, what: Leftover, time: u64) {
+    let (item, nature) = leftover::left(world.options.cloud(), name, what, Duration::from_millis(time));
     put(world, &account_of(account), item, nature);
 }
 

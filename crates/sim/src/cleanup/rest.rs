@@ -1,15 +1,16 @@
 //! Dirty accounts at rest: each may not be touched, or is stuck, with a reason that is true.
 
-use super::truth::{is_disputed, left_in};
+use super::truth::{is_disputed, keeps_unlisted, left_in};
 use crate::stage::{
     call::Side,
     eyes::now,
     world::{World, path_of},
 };
 use allotment_api::names::annotation;
+use allotment_clouds::memory::code_of_revoked;
 use allotment_core::{
     check::{CleaningViolation, Violation},
-    cleanup::{Stage, Stuck},
+    cleanup::{Cloud, CloudAccountId, Stage, Stuck},
     pool::AccountName,
 };
 use http::Method;
@@ -78,12 +79,20 @@ fn is_true(world: &World, name: &AccountName, stuck: &Stuck) -> bool {
     match stuck.code.as_str() {
         "AccountIdUnknown" => recorded.is_none(),
         "AccountIdDiffers" => leads_to.as_ref() != id,
-        "AuthFailure" => faults.revoked,
+        code if code == code_of_revoked(world.options.cloud()) => faults.revoked,
         "Unknown" => !faults.denied.is_empty() || !faults.disabled.is_empty(),
         "HistoryIncomplete" => recorded.as_ref().is_some_and(|recorded| recorded.shoots_since.is_none()),
-        "WitnessDisagrees" => id.is_some_and(|id| !left_in(world, name, id).is_empty()),
+        "WitnessDisagrees" => id.is_some_and(|id| {
+            !left_in(world, name, id).is_empty() || keeps_what_only_a_number_shows(world, id)
+        }),
         _ => false,
     }
+}
+
+/// A number does not tell whose it is: an item that people keep, and that no list shows, is one too many for ever.
+fn keeps_what_only_a_number_shows(world: &World, id: &CloudAccountId) -> bool {
+    let counts_are_numbers = !matches!(world.options.cloud(), Cloud::Aws | Cloud::Alicloud);
+    counts_are_numbers && keeps_unlisted(world, id)
 }
 
 fn is_annotated(world: &World, name: &AccountName, stuck: &Stuck) -> bool {

@@ -29,6 +29,7 @@ pub(crate) fn scenario() -> Script {
         used: 0,
         settle: 10_000,
         leaders: 0,
+        cloud: None,
         openmcp: None,
     };
     let ask = |request: &str, tenant: &str| Action::Ask {

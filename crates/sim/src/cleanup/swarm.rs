@@ -1,11 +1,15 @@
 //! The world, the faults and the acts that a seed draws.
 
-use super::deed::{Deed, Leftover};
+use super::{
+    deed::{Deed, Leftover},
+    leftover::kinds_to_deny,
+};
 use crate::stage::{
     dice::{Dice, dice_for},
     rates::{Rates, account_names, one, rates},
     script::{Action, Options, Script, Want},
 };
+use allotment_core::cleanup::Cloud;
 use std::collections::BTreeMap;
 
 /// Everything that a seed draws.
@@ -43,8 +47,17 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         used: if dice.happens(250) { dice.between(1, 3) } else { 0 },
         settle: dice.between(5, 40) * 1000,
         leaders: if dice.happens(150) { 2 } else { 0 },
+        cloud: cloud(seed),
         openmcp: None,
     }
+}
+
+/// The cloud of a seed. AWS has half of them: it has the most kinds of trouble, items that are found by name and lists that show what is gone. The
+/// draw is of a stream of its own, so that seeds of AWS are what they were before there were others.
+fn cloud(seed: u64) -> Option<Cloud> {
+    let mut dice = dice_for(seed, &["cleanup cloud"], 0);
+    let others = [Cloud::Azure, Cloud::Gcp, Cloud::OpenStack, Cloud::Alicloud];
+    if dice.happens(500) { None } else { dice.pick(&others) }
 }
 
 /// Tenants ask for accounts, leave things in them, and return them.
@@ -82,7 +95,8 @@ fn unlisted(options: &Options, dice: &mut Dice) -> Vec<(u64, Action)> {
         what: Leftover::Plain,
         time: 0,
     };
-    let denied = Deed::DenyKind { account: account.clone(), kind: "Snapshot".to_owned() };
+    let denied =
+        Deed::DenyKind { account: account.clone(), kind: kinds_to_deny(options.cloud())[0].to_owned() };
     let restored = Deed::RestoreCredentials { account };
     vec![
         (at, Action::Cleanup(denied)),
@@ -132,7 +146,7 @@ fn next(
     let (credentials, labels) = (leaving + credentials, leaving + credentials + labels);
     match drawn {
         _ if drawn < leaving => leave(options, account, (at, number), dice),
-        _ if drawn < credentials => change_credentials(accounts, account, at, dice),
+        _ if drawn < credentials => change_credentials(options.cloud(), accounts, account, at, dice),
         _ if drawn < labels => meddle(account, (at, number), dice),
         _ if drawn < labels + processes => {
             let replica = usize::try_from(dice.below(2)).unwrap_or_default();
@@ -181,14 +195,20 @@ fn leave(
     actions
 }
 
-fn change_credentials(accounts: &[String], account: String, at: u64, dice: &mut Dice) -> Vec<(u64, Action)> {
-    let kinds = ["Snapshot", "Volume", "Vpc", "NetworkInterface", "Role", "KeyPair"];
+fn change_credentials(
+    cloud: Cloud,
+    accounts: &[String],
+    account: String,
+    at: u64,
+    dice: &mut Dice,
+) -> Vec<(u64, Action)> {
+    let kinds = kinds_to_deny(cloud);
     let deed = match dice.below(8) {
         0..3 => Deed::Rotate { account: account.clone(), to: one(accounts, dice).unwrap_or_default() },
         3 | 4 => Deed::RevokeCredentials { account: account.clone() },
         5 => Deed::DenyKind {
             account: account.clone(),
-            kind: dice.pick(&kinds).unwrap_or("Volume").to_owned(),
+            kind: dice.pick(&kinds).unwrap_or(kinds[0]).to_owned(),
         },
         6 => Deed::DisableRegion { account: account.clone() },
         _ => Deed::Throttle {

@@ -1,6 +1,6 @@
 //! The accounts of the cloud as they are, whatever an operator says of them, and the violations in what it does to them.
 
-use super::REGION;
+use super::{REGION, leftover};
 use crate::{
     cluster::fleet::PROJECT,
     stage::{
@@ -13,7 +13,7 @@ use crate::{
 use allotment_clouds::memory::{Nature, leftovers_of_shoot};
 use allotment_core::{
     check::{CleaningViolation, Scene, Violation},
-    cleanup::{Baseline, CloudAccountId, Item, ItemId, ItemKey, KindName, Place},
+    cleanup::{Baseline, CloudAccountId, Item, ItemKey, Place, Scope, kinds::table},
     pool::{AccountName, Entry},
 };
 use allotment_operator::ledger::CloudAccount;
@@ -50,6 +50,8 @@ pub(crate) struct Truth {
 struct Put {
     at: u64,
     shown_at: u64,
+    /// Whether some list shows it, once it does.
+    is_listed: bool,
 }
 
 /// A process that works on an entry.
@@ -92,7 +94,7 @@ impl Truth {
 /// The id of the account behind a new entry.
 pub(crate) fn open_account(world: &World, name: &str) -> String {
     let id = CloudAccountId::new(format!("cloud-{name}"));
-    world.cloud.add_account(id.clone(), [Place::of(REGION)]);
+    world.cloud.add_account(world.options.cloud(), id.clone(), [Place::of(REGION)]);
     let mut state = world.state();
     state.truth.secrets.entry(name.to_owned()).or_insert(id).to_string()
 }
@@ -101,7 +103,8 @@ pub(crate) fn open_account(world: &World, name: &str) -> String {
 pub(super) fn put(world: &World, id: &CloudAccountId, item: Item, nature: Nature) {
     let at = world.millis();
     let late = u64::try_from(nature.appears_after.as_millis()).unwrap_or(u64::MAX);
-    let put = Put { at, shown_at: at.saturating_add(late) };
+    let has_row = table(world.options.cloud()).kind(item.kind.as_str()).is_some();
+    let put = Put { at, shown_at: at.saturating_add(late), is_listed: has_row && !nature.hidden };
     world.state().truth.put.insert((id.clone(), item.key()), put);
     world.cloud.put(id, item, nature);
 }
@@ -239,8 +242,14 @@ fn of_tenant(world: &World, recorded: &CloudAccount) -> Option<ItemKey> {
     let baseline = recorded.baseline.as_ref()?;
     let state = world.state();
     let shoots: Vec<String> = state.truth.shoots.keys().map(|name| technical_id(name)).collect();
-    let is_of_shoot = |id: &str| shoots.iter().any(|shoot| id.ends_with(shoot.as_str()));
+    let is_of_shoot = |id: &str| shoots.iter().any(|shoot| names(id, shoot));
     baseline.items.iter().map(|item| &item.key).find(|key| is_of_shoot(key.id.as_str())).cloned()
+}
+
+/// Whether an id is one that a Shoot's item has: on some clouds it ends with the name of the Shoot, on others that is within.
+fn names(id: &str, shoot: &str) -> bool {
+    let mut ends = id.match_indices(shoot).map(|(at, _)| &id[at + shoot.len()..]);
+    ends.any(|rest| !rest.starts_with(|next: char| next.is_ascii_alphanumeric()))
 }
 
 /// The operator has removed the labels of an account.
@@ -276,12 +285,23 @@ fn must_have_been_seen(
     // live for seconds here, and for half an hour at least elsewhere.
     let is_findable = |key: &ItemKey| {
         let mut shoots = remembered.iter().filter(|(of, _)| of == entry);
-        !key.place.is_global() || shoots.any(|(_, shoot)| key.id.as_str() == format!("{shoot}-nodes"))
+        let kind = table(world.options.cloud()).kind(key.kind.as_str());
+        let is_listed = kind.is_none_or(|kind| !matches!(kind.scope, Scope::ByName { .. }));
+        is_listed || shoots.any(|(_, shoot)| key.id.as_str() == format!("{shoot}-nodes"))
     };
     left.into_iter().filter(is_findable).find(|key| {
         let put = put.get(&(id.clone(), key.clone()));
         put.is_none_or(|put| put.at < first || put.shown_at < second)
     })
+}
+
+/// Whether something that people keep is in an account, and no list shows it.
+pub(super) fn keeps_unlisted(world: &World, id: &CloudAccountId) -> bool {
+    let there = world.cloud.leftovers(id);
+    let state = world.state();
+    let Truth { put, kept, .. } = &state.truth;
+    let is_unlisted = |key: ItemKey| put.get(&(id.clone(), key)).is_some_and(|put| !put.is_listed);
+    there.iter().any(|item| kept.contains_key(item.id.as_str()) && is_unlisted(item.key()))
 }
 
 /// Everything that is in the account of an entry and does not stay.
@@ -304,11 +324,12 @@ fn follow_shoot(world: &World, name: &str) {
         let id = shoot.and_then(|shoot| state.truth.leads_to(&state.eyes.scene, &shoot.account)).cloned();
         (id, state.truth.shoots.get(name).cloned())
     };
-    let items = leftovers_of_shoot(&technical_id(name), &Place::of(REGION));
+    let cloud = world.options.cloud();
+    let items = |id: &CloudAccountId| leftovers_of_shoot(cloud, id, &technical_id(name), &Place::of(REGION));
     let mut dice = dice_for(world.options.seed, &["leftovers", name], 0);
     match (id, known) {
         (Some(id), None) => {
-            for (item, nature) in items {
+            for (item, nature) in items(&id) {
                 put(world, &id, item, nature);
             }
             world.state().truth.shoots.insert(name.to_owned(), id);
@@ -316,32 +337,22 @@ fn follow_shoot(world: &World, name: &str) {
         (None, Some(id)) if !world.state().eyes.scene.shoots.contains_key(name) => {
             world.state().truth.shoots.remove(name);
             // Deleted by force: everything stays. Otherwise Gardener removes what it made, and some of what workloads made.
-            let stays = |key: &ItemKey| matches!(key.kind.as_str(), "Volume" | "Snapshot" | "KeyPair");
             let is_forced = dice.happens(500);
             let (is_tidy, late) = (dice.happens(300), dice.below(world.options.settle.max(1)));
-            for (item, _) in &items {
-                if !is_forced && (is_tidy || !stays(&item.key())) {
+            for (item, _) in items(&id) {
+                if !is_forced && (is_tidy || !leftover::outlives_shoot(cloud, &item)) {
                     world.cloud.remove(&id, &item.key());
                 }
             }
             // The cloud shows the last volume of a workload late.
             if !is_tidy {
-                let volume = item("Volume", &format!("vol-late-{name}"));
-                put(
-                    world,
-                    &id,
-                    volume,
-                    Nature { appears_after: Duration::from_millis(late), ..Nature::default() },
-                );
+                let volume = leftover::volume(cloud, &format!("vol-late-{name}"));
+                let nature = Nature { appears_after: Duration::from_millis(late), ..Nature::default() };
+                put(world, &id, volume, nature);
             }
         }
         _ => (),
     }
-}
-
-/// An item in the region of all accounts.
-pub(super) fn item(kind: &'static str, id: &str) -> Item {
-    Item::new(KindName::of(kind), Place::of(REGION), ItemId::new(id))
 }
 
 pub(super) fn technical_id(shoot: &str) -> String {

@@ -40,6 +40,7 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         used: 0,
         settle: 0,
         leaders: 0,
+        cloud: None,
         openmcp: None,
     }
 }

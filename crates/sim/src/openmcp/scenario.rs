@@ -71,6 +71,7 @@ pub(super) fn without_accounts(providers: Providers) -> Options {
         used: 0,
         settle: 0,
         leaders: 0,
+        cloud: None,
         openmcp: Some(providers),
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     openmcp::{self, Providers},
     stage::past,
 };
+use allotment_core::cleanup::Cloud;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt, str::FromStr};
@@ -77,9 +78,19 @@ pub struct Options {
     /// How many cleanup operators lead whatever their Lease says, until it is calm; 0: the one that has the Lease.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub leaders: u64,
+    /// The cloud of all accounts; none: AWS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud: Option<Cloud>,
     /// The providers of openMCP, and where they are; none: nobody is there but the other operators.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub openmcp: Option<Providers>,
+}
+
+impl Options {
+    /// The cloud of all accounts.
+    pub fn cloud(&self) -> Cloud {
+        self.cloud.unwrap_or(Cloud::Aws)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it like that")]

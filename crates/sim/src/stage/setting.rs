@@ -100,7 +100,8 @@ impl World {
 
     /// Puts an entry into the pool that its name says, with the credentials of an account.
     pub(crate) fn add_entry(&self, name: &str, credentials: &str) -> u16 {
-        let mut labels = json!({ "hyperscalerType": "aws" });
+        let cloud = self.options.cloud();
+        let mut labels = json!({ "hyperscalerType": cloud });
         match name.as_bytes().first() {
             Some(b'e') => labels["euAccess"] = json!("true"),
             Some(b's') => labels["shared"] = json!("true"),
@@ -110,7 +111,7 @@ impl World {
             "apiVersion": "security.gardener.cloud/v1alpha1",
             "kind": "CredentialsBinding",
             "metadata": { "name": name, "namespace": GARDEN, "labels": labels },
-            "provider": { "type": "aws" },
+            "provider": { "type": cloud },
             "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "name": credentials, "namespace": GARDEN },
         });
         let path = format!("/apis/security.gardener.cloud/v1alpha1/namespaces/{GARDEN}/credentialsbindings");

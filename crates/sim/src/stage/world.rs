@@ -209,7 +209,9 @@ impl World {
         if options.hostile > 0 {
             eyes.isolation = hostile::isolation(options);
         }
-        let pool = |shared, eu_access| PoolKey { hyperscaler_type: "aws".to_owned(), shared, eu_access };
+        let hyperscaler_type = options.cloud().as_str();
+        let pool =
+            |shared, eu_access| PoolKey { hyperscaler_type: hyperscaler_type.to_owned(), shared, eu_access };
         let state = State {
             trace: TraceHash::default(),
             lines: read.then(Vec::new),

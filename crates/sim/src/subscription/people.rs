@@ -225,13 +225,16 @@ impl People {
 }
 
 fn ask(world: &World, request: &str, tenant: &str, want: Want) {
+    let provider = world.options.cloud();
     let spec = match want {
-        Want::Own => json!({ "provider": "aws", "subscriptionSelector": format!("globalaccount:{tenant}") }),
+        Want::Own => {
+            json!({ "provider": provider, "subscriptionSelector": format!("globalaccount:{tenant}") })
+        }
         Want::Plan => json!({ "provider": "aws", "subscriptionSelector": tenant, "plan": "aws" }),
         Want::Eu => {
             json!({ "provider": "aws", "subscriptionSelector": tenant, "plan": "aws", "platformRegion": "cf-eu11" })
         }
-        Want::Shared => json!({ "provider": "aws", "subscriptionSelector": "shared" }),
+        Want::Shared => json!({ "provider": provider, "subscriptionSelector": "shared" }),
         Want::Trial => json!({ "provider": "aws", "subscriptionSelector": tenant, "plan": "trial" }),
         Want::Nothing => json!({ "provider": "aws", "subscriptionSelector": tenant, "plan": "gold" }),
     };
@@ -297,7 +300,7 @@ pub(crate) fn grow(world: &World, name: &str, account: &str, request: Option<&Re
                 "type": "calico", "nodes": "10.250.0.0/16", "pods": "10.96.0.0/13", "services": "10.104.0.0/13",
             },
             "provider": {
-                "type": "aws",
+                "type": world.options.cloud(),
                 "workers": [{
                     "name": "w", "minimum": 1, "maximum": 1, "maxSurge": 1, "maxUnavailable": 0,
                     "zones": ["eu-central-1a"],

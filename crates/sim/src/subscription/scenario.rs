@@ -27,6 +27,7 @@ pub(crate) fn scenario() -> Script {
         used: 0,
         settle: 0,
         leaders: 0,
+        cloud: None,
         openmcp: None,
     };
     let ask = |request: &str, tenant: &str, want| Action::Ask {

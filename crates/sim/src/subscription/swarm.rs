@@ -45,6 +45,7 @@ fn options(seed: u64, dice: &mut Dice) -> Options {
         used: used(&mut dice_for(seed, &["used"], 0)),
         settle: 0,
         leaders: 0,
+        cloud: None,
         openmcp: None,
     }
 }

@@ -1,7 +1,10 @@
-//! A small cloud behind the AWS accounts of the pool, in memory.
+//! Small clouds behind the accounts of the pool, in memory.
 
 use super::GARDEN_NAMESPACE;
-use allotment_api::{gardener::CredentialsBinding, names::pool};
+use allotment_api::{
+    gardener::{CredentialsBinding, Shoot},
+    names::pool,
+};
 use allotment_clouds::{
     Cloud,
     memory::{MemoryCloud, Nature, leftovers_of_shoot},
@@ -18,24 +21,35 @@ use allotment_operator::{
 use anyhow::{Context, Result};
 use futures::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
-use kube::{Api, ResourceExt, api::ListParams};
-use std::{sync::Arc, time::Duration};
+use kube::{Api, Client, ResourceExt, api::ListParams};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use tokio::time::sleep;
 
-/// The regions of every account.
-const REGIONS: [&str; 2] = ["eu-central-1", "us-east-1"];
+/// Two regions of every account: Shoots are in the first one.
+const fn regions(cloud: CloudName) -> [&'static str; 2] {
+    match cloud {
+        CloudName::Aws | CloudName::Alicloud => ["eu-central-1", "us-east-1"],
+        CloudName::Azure => ["westeurope", "eastus"],
+        CloudName::Gcp => ["europe-west1", "us-east1"],
+        CloudName::OpenStack => ["eu-de-1", "eu-de-2"],
+    }
+}
 
 /// Long enough to see that deletions take time, short enough for a tour.
 const SLOWEST: Duration = Duration::from_secs(1);
 
-/// The accounts of AWS in the pool. Clones share them.
+/// Shoots take longer than this to grow, so their items are there before they are.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The accounts of the pool, whatever their cloud. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct SmallCloud(MemoryCloud);
 
 impl SmallCloud {
     /// Puts everything into an account that a Shoot leaves behind if Gardener does not clean up. Returns the number of items.
-    pub(super) fn leave_behind(&self, account: &AccountName, technical_id: &str) -> usize {
-        let id = self.id(account);
-        let leftovers = leftovers_of_shoot(technical_id, &Place::of(REGIONS[0]));
+    pub(super) fn leave_behind(&self, cloud: CloudName, account: &AccountName, technical_id: &str) -> usize {
+        let (id, [region, _]) = (self.id(cloud, account), regions(cloud));
+        let leftovers = leftovers_of_shoot(cloud, &id, technical_id, &Place::of(region));
         let count = leftovers.len();
         for (item, nature) in leftovers {
             let delete_takes = nature.delete_takes.min(SLOWEST);
@@ -45,29 +59,23 @@ impl SmallCloud {
     }
 
     /// Everything that is really there and did not come with the account.
-    pub(super) fn leftovers(&self, account: &AccountName) -> usize {
-        self.0.leftovers(&self.id(account)).len()
+    pub(super) fn leftovers(&self, cloud: CloudName, account: &AccountName) -> usize {
+        self.0.leftovers(&self.id(cloud, account)).len()
     }
 
     /// The account number behind a pool entry.
-    pub(super) fn id(&self, account: &AccountName) -> CloudAccountId {
+    fn id(&self, cloud: CloudName, account: &AccountName) -> CloudAccountId {
         let id = account_number(account);
-        self.0.add_account(id.clone(), REGIONS.map(Place::of));
+        self.0.add_account(cloud, id.clone(), regions(cloud).map(Place::of));
         id
-    }
-
-    fn client(&self, account: &OpenAccount) -> Result<Arc<dyn Cloud>, OpenError> {
-        let OpenAccount { name, cloud, history, .. } = account;
-        if *cloud != CloudName::Aws {
-            return Err(OpenError::Unusable(format!("the demo has no {}", cloud.as_str())));
-        }
-        Ok(Arc::new(self.0.client(&self.id(name), history.clone())))
     }
 }
 
 impl Clouds for SmallCloud {
     fn open(&self, account: OpenAccount) -> BoxFuture<'_, Result<Arc<dyn Cloud>, OpenError>> {
-        async move { self.client(&account) }.boxed()
+        let OpenAccount { name, cloud, history, .. } = account;
+        let client: Arc<dyn Cloud> = Arc::new(self.0.client(cloud, &self.id(cloud, &name), history));
+        async move { Ok(client) }.boxed()
     }
 }
 
@@ -81,12 +89,13 @@ pub(super) struct Cleaning {
 impl Cleaning {
     /// Records the account ids of accounts that are dirty from the beginning, as `allotment cleanup baseline` does.
     pub(super) async fn record_dirty(&self, landscape: &Landscape) -> Result<()> {
-        let selector = format!("{}=true,{}=aws", pool::DIRTY, pool::HYPERSCALER_TYPE);
+        let selector = format!("{}=true", pool::DIRTY);
         let bindings: Api<CredentialsBinding> = Api::namespaced(landscape.garden.clone(), GARDEN_NAMESPACE);
-        let dirty = bindings.list_metadata(&ListParams::default().labels(&selector)).await;
+        let dirty = bindings.list(&ListParams::default().labels(&selector)).await;
         for binding in dirty.context("cannot list the accounts")? {
             let account = AccountName::new(binding.name_any());
-            let (id, now) = (self.cloud.id(&account), Timestamp::now());
+            let Ok(cloud) = binding.spec.provider.type_.parse() else { continue };
+            let (id, now) = (self.cloud.id(cloud, &account), Timestamp::now());
             let recorded = CloudAccount {
                 id,
                 recorded_at: now,
@@ -98,6 +107,31 @@ impl Cleaning {
         }
         Ok(())
     }
+
+    /// Puts the items of every Shoot into its account, for as long as the demo runs: Gardener leaves all of them behind.
+    pub(super) async fn follow_shoots(self, garden: Client) {
+        let shoots: Api<Shoot> = Api::namespaced(garden, GARDEN_NAMESPACE);
+        let mut known = BTreeSet::new();
+        loop {
+            // A list that fails is made again: nobody waits for it.
+            for shoot in shoots.list(&ListParams::default()).await.into_iter().flatten() {
+                let cloud = shoot.spec.provider.type_.parse();
+                let (Ok(cloud), Some(account)) = (cloud, &shoot.spec.credentials_binding_name) else {
+                    continue;
+                };
+                if known.insert(shoot.uid()) {
+                    let account = AccountName::new(account.as_str());
+                    self.cloud.leave_behind(cloud, &account, &technical_id(&shoot.name_any()));
+                }
+            }
+            sleep(EVERY).await;
+        }
+    }
+}
+
+/// The name that Gardener gives to everything that it makes for a Shoot of the pool's project.
+pub(super) fn technical_id(shoot: &str) -> String {
+    format!("shoot--{}--{shoot}", GARDEN_NAMESPACE.trim_start_matches("garden-"))
 }
 
 /// Twelve digits that follow from the name: a demo that goes on finds the ids that it recorded.
@@ -107,4 +141,35 @@ fn account_number(account: &AccountName) -> CloudAccountId {
     let bytes = account.as_str().bytes();
     let hash = bytes.fold(START, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
     CloudAccountId::new(format!("{:012}", hash % 1_000_000_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use allotment_clouds::{Patience, delete_all, take_inventory};
+    use allotment_core::cleanup::{Keep, ShootHistory, TechnicalId, plan};
+
+    /// Whatever the cloud of an account of the pool: the operator can plan what a Shoot leaves there, and delete it.
+    #[tokio::test(start_paused = true)]
+    async fn accounts_of_every_cloud_can_be_cleaned() {
+        let (small, shoot) = (SmallCloud::default(), technical_id("c1"));
+        assert_eq!(shoot, "shoot--kyma--c1");
+        for cloud in CloudName::ALL {
+            let name = AccountName::new(format!("{cloud}-01"));
+            let left = small.leave_behind(cloud, &name, &shoot);
+            assert!(left > 20 && small.leftovers(cloud, &name) == left, "{cloud}: {left}");
+            let history = ShootHistory::Complete([TechnicalId::new(shoot.as_str())].into());
+            let account = OpenAccount { name: name.clone(), cloud, credentials: None, history };
+            let client = small.open(account).await.unwrap();
+            assert_eq!(client.places().await.unwrap().len(), 2);
+            for _ in 0..6 {
+                let inventory = take_inventory(&*client, &Timestamp::now).await.unwrap();
+                let plan = plan(&inventory, &Keep::default(), None);
+                assert!(plan.immovable.is_empty() && plan.unknown.is_empty(), "{cloud}: {plan:?}");
+                delete_all(&*client, &plan, Patience::default()).await;
+                sleep(SLOWEST).await;
+            }
+            assert_eq!(small.leftovers(cloud, &name), 0, "{cloud}");
+        }
+    }
 }

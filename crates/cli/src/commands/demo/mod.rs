@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `board`, `view` | what there is and what happens, for people who watch |
 //! | `tour` | a walk through the product |
-//! | `cloud` | a small cloud behind the AWS accounts |
+//! | `cloud` | small clouds behind the accounts |
 //! | `crash` | the operators as a process that is killed again and again |
 //! | `tenants` | two tenants with users of their own, and the policies that keep them apart |
 //! | `words` | what is said at the start |
@@ -222,7 +222,7 @@ impl Scene<'_> {
         let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let text = format!(
             "{RULES}\ngardener:\n  kubeconfig: {}\n  name: demo\nledger:\n  url: sqlite://{}\ncontrollers: {}\n\
-             # What becomes of returned accounts. The cloud behind those of AWS is in this process, and fast.\n\
+             # What becomes of returned accounts. The clouds behind them are in this process, and fast.\n\
              cleanup:\n  mode: plan\n  settleSeconds: 2\n\
              server:\n  address: {}\n\
              # Namespaces with this label are their tenant's. The examples are in namespaces of the platform, which may name any tenant.\n\
@@ -265,7 +265,12 @@ impl Scene<'_> {
 
 /// The operators: in this process, or in one that is killed.
 enum Hands {
-    Here { running: JoinHandle<()>, stop: oneshot::Sender<()>, cleaning: Option<Cleaning> },
+    Here {
+        running: JoinHandle<()>,
+        stop: oneshot::Sender<()>,
+        cleaning: Option<Cleaning>,
+        shoots: Option<JoinHandle<()>>,
+    },
     Apart(Box<Victim>),
 }
 
@@ -289,12 +294,14 @@ impl Hands {
         if let Some(cleaning) = &cleaning {
             cleaning.record_dirty(landscape).await?;
         }
+        let followed = cleaning.clone().map(|cleaning| cleaning.follow_shoots(landscape.garden.clone()));
+        let shoots = followed.map(tokio::spawn);
         let (stop, told) = oneshot::channel();
         let running = tokio::spawn(process.run_until(async {
             // Whoever could tell is gone: that tells too.
             let _ = told.await;
         }));
-        Ok(Self::Here { running, stop, cleaning })
+        Ok(Self::Here { running, stop, cleaning, shoots })
     }
 
     /// The cloud, and the ledger that says what was done in it.
@@ -329,7 +336,8 @@ impl Hands {
 
     async fn stop(self) {
         match self {
-            Self::Here { running, stop, .. } => {
+            Self::Here { running, stop, shoots, .. } => {
+                shoots.iter().for_each(JoinHandle::abort);
                 let _ = stop.send(());
                 // Whoever has ended by itself was waited for already.
                 if !running.is_finished() {

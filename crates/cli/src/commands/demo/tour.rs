@@ -1,5 +1,7 @@
 //! `allotment demo --tour`: the product in two minutes. Everything is done for real, and each step says how to do it.
 
+mod returning;
+
 use super::{EXAMPLE_NAMESPACE, cloud::Cleaning};
 use crate::output::{self, Paint};
 use allotment_api::{
@@ -10,23 +12,18 @@ use allotment_api::{
     },
     names::{annotation, pool},
 };
-use allotment_core::pool::AccountName;
 use allotment_garden::landscape::{Landscape, client};
 use anyhow::{Context, Result, bail, ensure};
-use k8s_openapi::{
-    ByteString,
-    api::{core::v1::Secret, events::v1::Event},
-};
+use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::{
     Api, Resource, ResourceExt,
-    api::{DeleteParams, ListParams, Patch, PatchParams},
+    api::{ListParams, Patch, PatchParams},
     config::Kubeconfig,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::{
     fmt::Debug,
-    fs,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -269,97 +266,6 @@ impl<'a> Tour<'a> {
             })
             .await?;
         self.say(&format!("{account} is in quarantine: {why}."))
-    }
-
-    /// Waits until the account ids of all free accounts are recorded: only those are ever cleaned.
-    async fn taken_in(&self) -> Result<()> {
-        let Some(cleaning) = &self.cleaning else { return Ok(()) };
-        let selector = format!(
-            "{}=aws,!{},!{},!{},!{}",
-            pool::HYPERSCALER_TYPE,
-            pool::SHARED,
-            pool::INTERNAL,
-            pool::TENANT_NAME,
-            pool::DIRTY
-        );
-        let free = self.bindings().list_metadata(&ListParams::default().labels(&selector)).await;
-        for binding in free.context("cannot list the accounts")? {
-            let account = AccountName::new(binding.name_any());
-            self.in_time(&format!("the account id of {account} is recorded"), async || {
-                let recorded = cleaning.ledger.cloud_account(&account).await?;
-                Ok(recorded.filter(|recorded| recorded.baseline.is_some()))
-            })
-            .await?;
-        }
-        Ok(())
-    }
-
-    async fn returning(&mut self, account: &str) -> Result<()> {
-        let Some(Cleaning { cloud, ledger }) = self.cleaning.clone() else { return Ok(()) };
-        let (name, config) = ("example-cluster", self.config.display().to_string());
-        self.begin(
-            "An account that returns",
-            &format!(
-                "The tenant abcd-0001 deletes its only cluster, and Gardener leaves things behind in the cloud. {account} is dirty now, and\n\
-                 nobody gets it. Its cleaning is planned, then done; two listings and counts by other calls prove that nothing is left.\n\
-                 Only then the next tenant gets it."
-            ),
-            &[
-                format!("control delete cluster {name}"),
-                format!("garden get events --field-selector reason=CleanupPlanned,involvedObject.name={account}"),
-                format!("sed -i 's/mode: plan/mode: delete/' {config}"),
-                format!("allotment cleanup status --config {config} --kubeconfig {}", self.landscape.control_plane_kubeconfig.display()),
-                self.ask_for("next", "next"),
-            ],
-        )
-        .await?;
-        let clusters: Api<Cluster> = Api::namespaced(self.landscape.control_plane.clone(), EXAMPLE_NAMESPACE);
-        let shoot = self
-            .until(&clusters, name, "has a Shoot", |cluster: &Cluster| {
-                cluster.status.as_ref()?.shoot_name.clone()
-            })
-            .await?;
-        let (project, entry) =
-            (self.garden_namespace.trim_start_matches("garden-"), AccountName::new(account));
-        let left = cloud.leave_behind(&entry, &format!("shoot--{project}--{shoot}"));
-        clusters
-            .delete(name, &DeleteParams::default())
-            .await
-            .with_context(|| format!("cannot delete Cluster {name}"))?;
-        self.until(&self.bindings(), account, "is dirty", |binding: &CredentialsBinding| {
-            binding.labels().contains_key(pool::DIRTY).then_some(())
-        })
-        .await?;
-        self.say(&format!("{account} is dirty, with {left} items in it."))?;
-        let events: Api<Event> = Api::namespaced(self.landscape.garden.clone(), self.garden_namespace);
-        let planned = self
-            .in_time(&format!("the cleaning of {account} is planned"), async || {
-                let found = events.list(&ListParams::default()).await?;
-                let is_it = |event: &Event| {
-                    event.reason.as_deref() == Some("CleanupPlanned")
-                        && event.regarding.as_ref().and_then(|it| it.name.as_deref()) == Some(account)
-                };
-                Ok(found.items.into_iter().find(is_it).and_then(|event| event.note))
-            })
-            .await?;
-        self.say(&format!("Planned: {planned}."))?;
-        let text = fs::read_to_string(&self.config).context("cannot read the configuration")?;
-        fs::write(&self.config, text.replace("mode: plan", "mode: delete"))
-            .context("cannot change the configuration")?;
-        self.until(&self.bindings(), account, "is free", |binding: &CredentialsBinding| {
-            [pool::DIRTY, pool::TENANT_NAME]
-                .iter()
-                .all(|label| !binding.labels().contains_key(*label))
-                .then_some(())
-        })
-        .await?;
-        ensure!(cloud.leftovers(&entry) == 0, "{account} is free, and not empty");
-        let proof = ledger.proof(&entry).await?.context("there is no proof")?;
-        self.say(&format!("{account} is empty and free; the proof is {}.", proof.digest))?;
-        self.request("next", "next").await?;
-        let got = self.bound("next").await?;
-        ensure!(got == account, "next has {got}, and not {account}");
-        self.say(&format!("next has {got}."))
     }
 
     /// Says what comes now, and how to do it.

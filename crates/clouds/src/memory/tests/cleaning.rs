@@ -18,7 +18,7 @@ async fn a_new_account_is_empty_and_nothing_in_it_is_touched() {
 async fn the_leftovers_of_a_shoot_are_cleaned_and_proven_gone() {
     let came_with = keys(&fresh().items(&account()));
     let cloud = filled();
-    assert_eq!(cloud.leftovers(&account()).len(), leftovers_of_shoot(SHOOT, &HERE).len());
+    assert_eq!(cloud.leftovers(&account()).len(), left_by_shoot().len());
     let cleaned = Cleaner::of(&cloud).clean().await;
     assert!(matches!(cleaned.verdict, Verdict::Empty(_)), "{:?}", cleaned.verdict);
     assert!(cloud.leftovers(&account()).is_empty());
@@ -104,8 +104,8 @@ async fn an_item_that_appears_while_the_account_settles_is_found() {
 async fn accounts_do_not_touch_each_other() {
     let cloud = filled();
     let other = CloudAccountId::of("999999999999");
-    cloud.add_account(other.clone(), [HERE]);
-    for (item, nature) in leftovers_of_shoot(SHOOT, &HERE) {
+    cloud.add_account(CloudName::Aws, other.clone(), [HERE]);
+    for (item, nature) in left_by_shoot() {
         cloud.put(&other, item, nature);
     }
     let before = cloud.items(&other);
@@ -127,5 +127,8 @@ async fn a_tenants_rule_leaves_the_default_group_and_shared_subnets_stay() {
     let cleaned = Cleaner::of(&cloud).clean().await;
     assert!(matches!(cleaned.verdict, Verdict::Empty(_)), "{:?}", cleaned.verdict);
     assert_eq!(keys(&cloud.leftovers(&account())), [shared.key()].into());
-    assert!(cloud.client(&account(), history()).delete(&shared).await.is_err(), "its owner deletes it");
+    assert!(
+        cloud.client(CloudName::Aws, &account(), history()).delete(&shared).await.is_err(),
+        "its owner deletes it"
+    );
 }

@@ -29,7 +29,7 @@ async fn a_count_that_is_denied_is_unknown() {
 #[tokio::test(start_paused = true)]
 async fn without_a_history_roles_are_unknown() {
     let cloud = filled();
-    let client = cloud.client(&account(), ShootHistory::Incomplete);
+    let client = cloud.client(CloudName::Aws, &account(), ShootHistory::Incomplete);
     let inventory = take_inventory(&client, &|| Timestamp::UNIX_EPOCH).await.unwrap();
     let role = inventory.cell(&Place::GLOBAL, &KindName::of("Role"));
     assert!(matches!(role, Cell::Unknown { missing: None, .. }), "{role:?}");
@@ -44,7 +44,7 @@ async fn a_place_that_is_disabled_later_hides_its_items() {
     let second = cleaner.list().await;
     assert_eq!(first.enabled_places(), [HERE, THERE]);
     assert_eq!(second.enabled_places(), [THERE]);
-    assert_eq!(cloud.leftovers(&account()).len(), leftovers_of_shoot(SHOOT, &HERE).len());
+    assert_eq!(cloud.leftovers(&account()).len(), left_by_shoot().len());
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,7 +65,7 @@ async fn throttled_calls_are_counted_and_change_nothing() {
     let cloud = filled();
     let before = cloud.items(&account());
     cloud.set_faults(&account(), Faults { throttled: 2, ..Faults::default() });
-    let client = cloud.client(&account(), history());
+    let client = cloud.client(CloudName::Aws, &account(), history());
     let throttled = Err(Refusal::Throttled { after: None });
     assert_eq!(client.whoami().await.map(|_| ()), throttled);
     assert_eq!(client.delete(&tagged("Snapshot", &format!("snap-data-{SHOOT}"))).await, throttled);
@@ -76,7 +76,7 @@ async fn throttled_calls_are_counted_and_change_nothing() {
 #[tokio::test(start_paused = true)]
 async fn revoked_credentials_are_refused_everywhere() {
     let cloud = filled();
-    let client = cloud.client(&account(), history());
+    let client = cloud.client(CloudName::Aws, &account(), history());
     cloud.set_faults(&account(), Faults { revoked: true, ..Faults::default() });
     assert_eq!(client.whoami().await.unwrap_err().code(), "AuthFailure");
     assert_eq!(client.places().await.unwrap_err().code(), "AuthFailure");
@@ -92,7 +92,7 @@ async fn revoked_credentials_are_refused_everywhere() {
 async fn credentials_that_lead_elsewhere_act_there() {
     let cloud = filled();
     let other = CloudAccountId::of("999999999999");
-    cloud.add_account(other.clone(), [HERE]);
+    cloud.add_account(CloudName::Aws, other.clone(), [HERE]);
     let key = tagged("KeyPair", "key-x");
     cloud.put(&account(), key.clone(), Nature::default());
     cloud.put(&other, key.clone(), Nature::default());
@@ -111,7 +111,7 @@ async fn credentials_that_lead_elsewhere_act_there() {
 async fn calls_take_time_and_one_that_is_dropped_does_nothing() {
     let cloud = filled();
     cloud.set_faults(&account(), Faults { latency: Duration::from_secs(2), ..Faults::default() });
-    let client = cloud.client(&account(), history());
+    let client = cloud.client(CloudName::Aws, &account(), history());
     let snapshot = tagged("Snapshot", &format!("snap-data-{SHOOT}"));
     let dropped = tokio::time::timeout(Duration::from_secs(1), client.delete(&snapshot)).await;
     assert!(dropped.is_err() && cloud.deletions(&account()).is_empty());
@@ -123,6 +123,7 @@ async fn calls_take_time_and_one_that_is_dropped_does_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn an_account_that_was_never_added_is_refused() {
-    let refusal = MemoryCloud::new().client(&account(), history()).whoami().await.unwrap_err();
+    let refusal =
+        MemoryCloud::new().client(CloudName::Aws, &account(), history()).whoami().await.unwrap_err();
     assert_eq!(refusal.code(), "InvalidClientTokenId");
 }

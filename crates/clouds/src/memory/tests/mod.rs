@@ -2,6 +2,7 @@
 
 mod blocking;
 mod cleaning;
+mod every_cloud;
 mod faults;
 
 use super::*;
@@ -30,17 +31,22 @@ fn history() -> ShootHistory {
     ShootHistory::Complete([TechnicalId::of(SHOOT)].into_iter().collect())
 }
 
-/// A cloud with one account, in two places.
+/// A cloud with one account of AWS, in two places.
 fn fresh() -> MemoryCloud {
     let cloud = MemoryCloud::new();
-    cloud.add_account(account(), [HERE, THERE]);
+    cloud.add_account(CloudName::Aws, account(), [HERE, THERE]);
     cloud
+}
+
+/// What a Shoot leaves in that account.
+fn left_by_shoot() -> Vec<(Item, Nature)> {
+    leftovers_of_shoot(CloudName::Aws, &account(), SHOOT, &HERE)
 }
 
 /// The same with the leftovers of a Shoot.
 fn filled() -> MemoryCloud {
     let cloud = fresh();
-    for (item, nature) in leftovers_of_shoot(SHOOT, &HERE) {
+    for (item, nature) in left_by_shoot() {
         cloud.put(&account(), item, nature);
     }
     cloud
@@ -71,7 +77,11 @@ struct Cleaner {
 
 impl Cleaner {
     fn of(cloud: &MemoryCloud) -> Self {
-        Self { client: cloud.client(&account(), history()), start: Instant::now() }
+        Self::on(cloud, CloudName::Aws)
+    }
+
+    fn on(cloud: &MemoryCloud, name: CloudName) -> Self {
+        Self { client: cloud.client(name, &account(), history()), start: Instant::now() }
     }
 
     fn now(&self) -> Timestamp {

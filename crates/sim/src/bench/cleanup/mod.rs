@@ -1,6 +1,10 @@
 //! The cost of returning accounts: calls to the cloud, and seconds at its limits for each account and region.
 //!
-//! The cloud is in memory, and each of its answers takes as long as one of AWS. Time is simulated: it does not wobble.
+//! The clouds are in memory, and each of their answers takes as long as one of a real cloud. The calls are those that the rows of
+//! each client make, as `allotment_clouds::memory` counts them; logins are not among them, no limit concerns them. Time is
+//! simulated: it does not wobble.
+
+mod clouds;
 
 use super::{
     Measure, Outcome,
@@ -9,39 +13,28 @@ use super::{
     tally::client,
 };
 use allotment_api::{crds, gardener::CredentialsBinding, kyma::BindingKind};
-use allotment_clouds::{
-    Answer, Caller, Cloud, Page, PageToken, Patience,
-    http::{Access, RateLimiter, Rates},
-    memory::{Faults, MemoryClient, MemoryCloud, Nature, leftovers_of_shoot},
-};
+use allotment_clouds::{Patience, http::Rates};
 use allotment_core::{
-    cleanup::{
-        Cloud as CloudName, CloudAccountId, Count, CountName, GuardLimits, Item, KindName, Mode, Place,
-        PlaceState, TechnicalId, Timing, kinds::table,
-    },
+    cleanup::{Cloud as CloudName, GuardLimits, Mode, Timing},
     pool::{AccountName, LabelKeys},
 };
 use allotment_garden::embedded::EmbeddedGarden;
 use allotment_operator::{
-    cleanup::{Clouds, OpenAccount, OpenError, Operator, Parts, Policy, Settings},
-    ledger::{Ledger, PastShoot, Place as LedgerPlace},
+    cleanup::{Operator, Parts, Policy, Settings},
+    ledger::{Ledger, Place as LedgerPlace},
     metrics::Metrics,
     runtime::{clock::Clock, controller::Controller as _},
 };
-use futures::{FutureExt, future::BoxFuture};
+use clouds::{LimitedClouds, id};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api, ResourceExt,
-    api::{DynamicObject, ListParams, Patch, PatchParams, PostParams},
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::{Value, json};
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     runtime::Builder,
     time::{Instant, sleep},
@@ -70,6 +63,89 @@ const REGIONS: [&str; 17] = [
     "us-west-2",
 ];
 
+/// Locations of Azure with machines in them; an account sees all of them.
+const LOCATIONS: [&str; 20] = [
+    "australiaeast",
+    "brazilsouth",
+    "canadacentral",
+    "centralindia",
+    "centralus",
+    "eastasia",
+    "eastus",
+    "eastus2",
+    "francecentral",
+    "germanywestcentral",
+    "japaneast",
+    "koreacentral",
+    "northeurope",
+    "norwayeast",
+    "southcentralus",
+    "southeastasia",
+    "swedencentral",
+    "uksouth",
+    "westeurope",
+    "westus2",
+];
+
+/// Regions of Google Cloud; every project has all of them.
+const REGIONS_OF_GCP: [&str; 20] = [
+    "asia-east1",
+    "asia-northeast1",
+    "asia-northeast3",
+    "asia-south1",
+    "asia-southeast1",
+    "australia-southeast1",
+    "europe-central2",
+    "europe-north1",
+    "europe-west1",
+    "europe-west2",
+    "europe-west3",
+    "europe-west4",
+    "me-west1",
+    "northamerica-northeast1",
+    "southamerica-east1",
+    "us-central1",
+    "us-east1",
+    "us-east4",
+    "us-west1",
+    "us-west2",
+];
+
+/// The regions of Alibaba Cloud outside of China and some within, as ECS lists them.
+const REGIONS_OF_ALICLOUD: [&str; 17] = [
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-southeast-1",
+    "ap-southeast-3",
+    "ap-southeast-5",
+    "ap-southeast-6",
+    "ap-southeast-7",
+    "cn-beijing",
+    "cn-hangzhou",
+    "cn-hongkong",
+    "cn-shanghai",
+    "cn-shenzhen",
+    "eu-central-1",
+    "eu-west-1",
+    "me-east-1",
+    "us-east-1",
+    "us-west-1",
+];
+
+/// A project of OpenStack has the regions of its catalog, mostly one.
+const REGION_OF_OPENSTACK: [&str; 1] = ["eu-de-1"];
+
+/// The places of an account of each cloud.
+const fn places_of(cloud: CloudName) -> &'static [&'static str] {
+    match cloud {
+        CloudName::Aws => &REGIONS,
+        CloudName::Azure => &LOCATIONS,
+        CloudName::Gcp => &REGIONS_OF_GCP,
+        CloudName::OpenStack => &REGION_OF_OPENSTACK,
+        CloudName::Alicloud => &REGIONS_OF_ALICLOUD,
+    }
+}
+
 /// A call to a region on another continent.
 const LATENCY: Duration = Duration::from_millis(150);
 
@@ -85,6 +161,9 @@ const MANY: u32 = 100;
 /// The default of `accountsAtOnce`.
 const AT_ONCE: usize = 8;
 
+/// Many times what all accounts together take.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
 /// Calls are counted over so long: bursts that the limit allows do not matter.
 const WINDOW: Duration = Duration::from_secs(10);
 
@@ -94,15 +173,28 @@ pub(super) async fn measure(progress: &impl Fn(&str)) -> Outcome<Vec<Measure>> {
     let mut measures = Vec::new();
     for (name, shoots) in [("an empty account", 0), ("an account with 100 leftovers", SHOOTS)] {
         progress(&format!("{name} of 17 regions"));
-        let Costs { calls, seconds, .. } = simulated(1, shoots).await?;
+        let Costs { calls, seconds, .. } = simulated(CloudName::Aws, 1, shoots).await?;
         measures.extend([
             Measure::new(format!("cleaning {name}, calls"), calls, "calls"),
             Measure::new(format!("cleaning {name}, calls per region"), calls / places, "calls"),
             Measure::new(format!("cleaning {name}, against the settle time"), seconds, "s").against(settle),
         ]);
     }
+    for cloud in CloudName::ALL.into_iter().filter(|cloud| *cloud != CloudName::Aws) {
+        let name = match places_of(cloud) {
+            [place] => format!("an empty account of {cloud} in {place}"),
+            places => format!("an empty account of {cloud} in {} places", places.len()),
+        };
+        progress(&name);
+        let Costs { calls, seconds, .. } = simulated(cloud, 1, 0).await?;
+        let name = format!("cleaning {name}");
+        measures.extend([
+            Measure::new(format!("{name}, calls"), calls, "calls"),
+            Measure::new(format!("{name}, against the settle time"), seconds, "s").against(settle),
+        ]);
+    }
     progress("100 dirty accounts of 17 regions");
-    let Costs { calls, seconds, busiest, bytes } = simulated(MANY, 1).await?;
+    let Costs { calls, seconds, busiest, bytes } = simulated(CloudName::Aws, MANY, 1).await?;
     measures.extend([
         Measure::new("cleaning 100 accounts, 8 at once", seconds, "s"),
         Measure::new("cleaning 100 accounts, calls per account", calls / f64::from(MANY), "calls"),
@@ -125,12 +217,12 @@ struct Costs {
 }
 
 /// Cleans so many accounts, with so many Shoots' leftovers in each, in a thread with a time of its own.
-async fn simulated(accounts: u32, shoots: u32) -> Outcome<Costs> {
+async fn simulated(cloud: CloudName, accounts: u32, shoots: u32) -> Outcome<Costs> {
     tokio::task::spawn_blocking(move || {
         let mut cleaned = Err("nothing was measured".into());
         let clean = || -> Outcome<Costs> {
             let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
-            runtime.block_on(clean(accounts, shoots))
+            runtime.block_on(clean(cloud, accounts, shoots))
         };
         let counted = allocated(|| cleaned = clean());
         if counted.is_none() {
@@ -141,11 +233,11 @@ async fn simulated(accounts: u32, shoots: u32) -> Outcome<Costs> {
     .await?
 }
 
-async fn clean(accounts: u32, shoots: u32) -> Outcome<Costs> {
+async fn clean(cloud: CloudName, accounts: u32, shoots: u32) -> Outcome<Costs> {
     let (garden, started) = (EmbeddedGarden::new()?, Instant::now());
     let names: Vec<AccountName> =
-        (0..accounts).map(|number| AccountName::new(format!("aws-{number:03}"))).collect();
-    fill(&garden, &names).await?;
+        (0..accounts).map(|number| AccountName::new(format!("{cloud}-{number:03}"))).collect();
+    fill(&garden, cloud, &names).await?;
     let place = LedgerPlace { garden: "bench".to_owned(), project: GARDEN.to_owned() };
     let ledger = Ledger::open("sqlite::memory:", place).await?;
     let began: Timestamp = "2026-01-01T00:00:00Z".parse()?;
@@ -153,7 +245,7 @@ async fn clean(accounts: u32, shoots: u32) -> Outcome<Costs> {
         let passed = SignedDuration::try_from(started.elapsed()).unwrap_or(SignedDuration::MAX);
         began.saturating_add(passed).unwrap_or(Timestamp::MAX)
     });
-    let clouds = Arc::new(LimitedClouds::new());
+    let clouds = Arc::new(LimitedClouds::new(cloud, places_of(cloud)));
     let subscriptions = operator_on(&garden, ledger.clone(), &Tallies::default())?;
     let operator = operator(&garden, &ledger, clouds.clone(), clock.clone());
     let running = [
@@ -162,7 +254,7 @@ async fn clean(accounts: u32, shoots: u32) -> Outcome<Costs> {
     ];
     for name in &names {
         while ledger.cloud_account(name).await?.is_none_or(|recorded| recorded.baseline.is_none()) {
-            sleep(Duration::from_secs(1)).await;
+            in_time(started, &ledger, &format!("{name} has no baseline")).await?;
         }
     }
     for name in &names {
@@ -177,7 +269,7 @@ async fn clean(accounts: u32, shoots: u32) -> Outcome<Costs> {
         bindings.patch(name.as_str(), &PatchParams::default(), &Patch::Merge(&dirty)).await?;
     }
     while bindings.list(&ListParams::default()).await?.iter().any(|one| one.labels().contains_key("dirty")) {
-        sleep(Duration::from_secs(1)).await;
+        in_time(returned, &ledger, "an account is dirty").await?;
     }
     let costs = Costs {
         calls: (clouds.cloud.calls() - calls) as f64,
@@ -190,7 +282,22 @@ async fn clean(accounts: u32, shoots: u32) -> Outcome<Costs> {
     if left > 0 { Err(format!("{left} items are left in accounts that are free").into()) } else { Ok(costs) }
 }
 
-async fn fill(garden: &EmbeddedGarden, names: &[AccountName]) -> Outcome<()> {
+/// Waits a second. An account that is stuck would be waited for without an end.
+async fn in_time(since: Instant, ledger: &Ledger, what: &str) -> Outcome<()> {
+    if since.elapsed() < LONGEST {
+        sleep(Duration::from_secs(1)).await;
+        return Ok(());
+    }
+    let cleanings = ledger.cleanings().await?;
+    let told = cleanings.iter().map(|(name, cleaning)| {
+        let stuck = cleaning.record.stuck.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("{name} {} {stuck}", cleaning.record.stage.as_str())
+    });
+    let told: Vec<String> = told.take(3).collect();
+    Err(format!("{what} after {} s: {}", LONGEST.as_secs(), told.join("; ")).into())
+}
+
+async fn fill(garden: &EmbeddedGarden, cloud: CloudName, names: &[AccountName]) -> Outcome<()> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client(&garden.control_plane));
     for definition in crds::all() {
         definitions.create(&PostParams::default(), &definition).await?;
@@ -201,17 +308,21 @@ async fn fill(garden: &EmbeddedGarden, names: &[AccountName]) -> Outcome<()> {
     };
     let (secrets, bindings) =
         (api("", "v1", "Secret"), api("security.gardener.cloud", "v1alpha1", "CredentialsBinding"));
+    // The garden comes with a pool of its own, whose accounts would be cleaned and counted, too.
+    for entry in bindings.list_metadata(&ListParams::default()).await? {
+        bindings.delete(&entry.name_any(), &DeleteParams::default()).await?;
+    }
     for name in names {
         create(&secrets, json!({ "metadata": { "name": name } })).await?;
-        create(&bindings, binding(name)).await?;
+        create(&bindings, binding(cloud, name)).await?;
     }
     Ok(())
 }
 
-fn binding(name: &AccountName) -> Value {
+fn binding(cloud: CloudName, name: &AccountName) -> Value {
     json!({
-        "metadata": { "name": name, "labels": { "hyperscalerType": "aws" } },
-        "provider": { "type": "aws" },
+        "metadata": { "name": name, "labels": { "hyperscalerType": cloud } },
+        "provider": { "type": cloud },
         "credentialsRef": { "apiVersion": "v1", "kind": "Secret", "name": name, "namespace": GARDEN },
     })
 }
@@ -240,155 +351,4 @@ fn operator(garden: &EmbeddedGarden, ledger: &Ledger, clouds: Arc<LimitedClouds>
         clock,
         metrics: Metrics::new(),
     })
-}
-
-fn id(account: &AccountName) -> CloudAccountId {
-    CloudAccountId::new(account.as_str())
-}
-
-/// A cloud in memory, called no faster than AWS would be.
-struct LimitedClouds {
-    cloud: MemoryCloud,
-    limiter: Arc<RateLimiter>,
-    reads: Arc<Reads>,
-}
-
-/// The reads of all accounts.
-#[derive(Default)]
-struct Reads(Mutex<Counted>);
-
-#[derive(Default)]
-struct Counted {
-    /// Those of the last seconds, by account and place.
-    recent: BTreeMap<(CloudAccountId, Place), VecDeque<Instant>>,
-    /// The most that there ever were in one of them.
-    most: usize,
-}
-
-impl Reads {
-    fn add(&self, account: &CloudAccountId, place: &Place) {
-        let Counted { recent, most } = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (recent, now) = (recent.entry((account.clone(), place.clone())).or_default(), Instant::now());
-        while recent.front().is_some_and(|at| now.duration_since(*at) >= WINDOW) {
-            recent.pop_front();
-        }
-        recent.push_back(now);
-        *most = recent.len().max(*most);
-    }
-}
-
-impl LimitedClouds {
-    fn new() -> Self {
-        let cloud = MemoryCloud::new().with_page_size(PAGE_SIZE);
-        Self { cloud, limiter: Arc::new(RateLimiter::new(Rates::default())), reads: Arc::default() }
-    }
-
-    /// Leaves so many Shoots' leftovers in an account, in a region each; for several, as many items as are measured.
-    fn leave_behind(&self, account: &AccountName, shoots: u32) -> Vec<PastShoot> {
-        let (id, mut items) = (id(account), 0);
-        let mut left = Vec::new();
-        for (number, region) in (0..shoots).zip(REGIONS) {
-            let (technical_id, place) = (format!("shoot--kyma--s{number}"), Place::of(region));
-            for (item, nature) in leftovers_of_shoot(&technical_id, &place) {
-                self.cloud.put(&id, item, nature);
-                items += 1;
-            }
-            left.push(PastShoot { technical_id: TechnicalId::new(technical_id), existing: BTreeSet::new() });
-        }
-        let more = if shoots > 1 { items..LEFTOVERS } else { 0..0 };
-        for number in more {
-            let volume = allotment_core::cleanup::ItemId::new(format!("vol-{number:017}"));
-            let item = Item::new(KindName::of("Volume"), Place::of(REGIONS[0]), volume);
-            self.cloud.put(&id, item, Nature::default());
-        }
-        left
-    }
-
-    fn busiest(&self) -> f64 {
-        let most = self.reads.0.lock().unwrap_or_else(PoisonError::into_inner).most;
-        most as f64 / WINDOW.as_secs_f64()
-    }
-}
-
-impl Clouds for LimitedClouds {
-    fn open(&self, account: OpenAccount) -> BoxFuture<'_, Result<Arc<dyn Cloud>, OpenError>> {
-        let id = id(&account.name);
-        self.cloud.add_account(id.clone(), REGIONS.map(Place::of));
-        self.cloud.set_faults(&id, Faults { latency: LATENCY, ..Faults::default() });
-        let inner = self.cloud.client(&id, account.history);
-        let client: Arc<dyn Cloud> =
-            Arc::new(Limited { inner, id, limiter: self.limiter.clone(), reads: self.reads.clone() });
-        async move { Ok(client) }.boxed()
-    }
-}
-
-struct Limited {
-    inner: MemoryClient,
-    id: CloudAccountId,
-    limiter: Arc<RateLimiter>,
-    reads: Arc<Reads>,
-}
-
-impl Limited {
-    async fn read(&self, place: &Place) {
-        self.limiter.turn(self.id.as_str(), place, Access::Read).await;
-        self.reads.add(&self.id, place);
-    }
-}
-
-impl Cloud for Limited {
-    fn cloud(&self) -> CloudName {
-        self.inner.cloud()
-    }
-
-    fn whoami(&self) -> Answer<'_, Caller> {
-        async {
-            self.read(&Place::GLOBAL).await;
-            self.inner.whoami().await
-        }
-        .boxed()
-    }
-
-    fn places(&self) -> Answer<'_, BTreeMap<Place, PlaceState>> {
-        async {
-            self.read(&Place::GLOBAL).await;
-            self.inner.places().await
-        }
-        .boxed()
-    }
-
-    fn kinds(&self) -> Vec<KindName> {
-        self.inner.kinds()
-    }
-
-    fn list<'a>(
-        &'a self,
-        place: &'a Place,
-        kind: &'a KindName,
-        page: Option<&'a PageToken>,
-    ) -> Answer<'a, Page> {
-        async move {
-            self.read(place).await;
-            self.inner.list(place, kind, page).await
-        }
-        .boxed()
-    }
-
-    fn delete<'a>(&'a self, item: &'a Item) -> Answer<'a, ()> {
-        async move {
-            self.limiter.turn(self.id.as_str(), &item.place, Access::Write).await;
-            self.inner.delete(item).await
-        }
-        .boxed()
-    }
-
-    fn counts<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, BTreeMap<CountName, Count>> {
-        async move {
-            for _ in table(CloudName::Aws).counts {
-                self.read(place).await;
-            }
-            self.inner.counts(place).await
-        }
-        .boxed()
-    }
 }
