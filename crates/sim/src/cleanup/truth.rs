@@ -13,7 +13,9 @@ use crate::{
 use allotment_clouds::memory::{Nature, leftovers_of_shoot};
 use allotment_core::{
     check::{CleaningViolation, Scene, Violation},
-    cleanup::{Baseline, CloudAccountId, Item, ItemKey, Place, Scope, kinds::table},
+    cleanup::{
+        Baseline, Cloud, CloudAccountId, Item, ItemKey, Place, Scope, attribute::LOCATION, kinds::table,
+    },
     pool::{AccountName, Entry},
 };
 use allotment_operator::ledger::CloudAccount;
@@ -37,6 +39,8 @@ pub(crate) struct Truth {
     cleaners: BTreeMap<(usize, AccountName), Cleaner>,
     /// The accounts that the ledger has recorded.
     pub(super) recorded: BTreeMap<AccountName, CloudAccount>,
+    /// The times at which the ledger got the baselines of entries.
+    baselined: BTreeMap<AccountName, u64>,
     /// The technical ids of Shoots that the ledger has ever remembered, by entry.
     remembered: BTreeSet<(AccountName, String)>,
     /// The ids of `cleanup.keep`, since when.
@@ -229,6 +233,10 @@ pub(crate) fn wrote_ledger(world: &World) {
             world.found(vec![CleaningViolation::RecordedAnew(name.clone(), old, new).into()]);
         }
         if before.is_none_or(|before| before.baseline.is_none()) {
+            if recorded.baseline.is_some() {
+                let now = world.millis();
+                world.state().truth.baselined.insert(name.clone(), now);
+            }
             let of_tenant = of_tenant(world, &recorded);
             let found = of_tenant.map(|item| CleaningViolation::BaselineOfTenant(name.clone(), item));
             world.found(found.into_iter().map(Violation::from).collect());
@@ -310,10 +318,26 @@ pub(super) fn left_in(world: &World, entry: &AccountName, id: &CloudAccountId) -
     let state = world.state();
     let truth = &state.truth;
     let baseline = truth.baseline(entry, id);
-    let stays = |item: &Item| {
-        truth.kept.contains_key(item.id.as_str()) || baseline.is_some_and(|baseline| baseline.has(item))
+    let is_older = |item: &Item| {
+        let put = truth.put.get(&(id.clone(), item.key()));
+        let came_before = put.zip(truth.baselined.get(entry)).is_some_and(|(put, at)| put.at < *at);
+        let is_counted =
+            |baseline: &Baseline| came_before && counted_by(baseline, world.options.cloud(), item);
+        baseline.is_some_and(|baseline| baseline.has(item) || is_counted(baseline))
     };
+    let stays = |item: &Item| truth.kept.contains_key(item.id.as_str()) || is_older(item);
     leftovers.iter().filter(|item| !stays(item)).map(Item::key).collect()
+}
+
+/// Whether a baseline has an item in its counts: one that no list showed, and that was there before.
+fn counted_by(baseline: &Baseline, cloud: Cloud, item: &Item) -> bool {
+    let place = item.attribute(LOCATION).map_or_else(|| item.place.clone(), Place::new);
+    let is_numbered = table(cloud).counts.iter().any(|count| {
+        let counts_kind = count.of.is_empty() || count.of.contains(&item.kind.as_str());
+        let hidden = |place: &Place| baseline.hidden(place, &count.name());
+        counts_kind && hidden(&place).max(hidden(&Place::GLOBAL)) > 0
+    });
+    is_numbered || baseline.seen.iter().any(|seen| seen.id == item.id.as_str())
 }
 
 /// Shoots make items, and leave some of them behind.
