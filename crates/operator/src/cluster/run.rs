@@ -34,7 +34,10 @@ use allotment_core::{
     rules::RuleSet,
     tenancy::Tenancy,
 };
-use futures::future::pending;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, pending},
+};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
@@ -213,76 +216,82 @@ impl Controller for Operator {
         &self.0.leadership
     }
 
-    async fn serve(&self) {
-        let inner = &self.0;
-        inner.cache.until_complete().await;
-        inner.roles.until_listed().await;
-        // A term that was dropped has left tasks behind that nobody will finish.
-        inner.queue.clear();
-        inner.enqueue_all();
-        let key = |task: &Task| inner.fair_key(task);
-        work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| {
-            let inner = inner.clone();
-            Box::pin(async move {
-                match task {
-                    Task::Cluster(name) => inner.look_at_cluster(&name).await,
-                    Task::Orphan(name) => inner.look_at_orphan(&name).await,
-                    Task::Adoption(name) => inner.reconcile_adoption(&name).await,
-                }
+    fn serve(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            inner.cache.until_complete().await;
+            inner.roles.until_listed().await;
+            // A term that was dropped has left tasks behind that nobody will finish.
+            inner.queue.clear();
+            inner.enqueue_all();
+            let key = |task: &Task| inner.fair_key(task);
+            work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| {
+                let inner = inner.clone();
+                Box::pin(async move {
+                    match task {
+                        Task::Cluster(name) => inner.look_at_cluster(&name).await,
+                        Task::Orphan(name) => inner.look_at_orphan(&name).await,
+                        Task::Adoption(name) => inner.reconcile_adoption(&name).await,
+                    }
+                })
             })
-        })
-        .await;
+            .await;
+        }
+        .boxed()
     }
 
-    async fn follow_all(&self) {
-        let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
-        let add = |task| inner.queue.add(task);
-        let keeper = inner.cache.keeper(&add);
-        let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
-        let profiles: Api<DeserializeGuard<CloudProfile>> = Api::all(inner.garden.clone());
-        let locks = LockStore::source(&inner.control_plane, &inner.settings.lease_namespace);
-        let adoptions: Api<DeserializeGuard<ShootAdoption>> =
-            Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
-        tokio::join!(
-            keeper.keep(
-                Followed::Clusters,
-                inner.in_control_plane::<Cluster>(),
-                None,
-                Index::learn_cluster,
-                |index, gone| index.forget_cluster(&ClusterName::of(&gone.metadata)),
-            ),
-            keeper.keep(
-                Followed::Requests,
-                inner.in_control_plane::<SubscriptionRequest>(),
-                None,
-                Index::learn_request,
-                |index, gone| index.forget_request(&ClusterName::of(&gone.metadata)),
-            ),
-            keeper.keep(
-                Followed::Shoots,
-                shoots,
-                Some(label::SUBSCRIPTION_REQUEST.to_owned()),
-                Index::learn_shoot,
-                |index, gone| index.forget_shoot(&gone.name_any()),
-            ),
-            // Only in our own namespace, where tenants have no rights.
-            keeper.keep(Followed::Adoptions, adoptions, None, Index::learn_adoption, |index, gone| index
-                .forget_adoption(&gone.name_any()),),
-            keeper.keep(
-                Followed::Profiles,
-                profiles,
-                None,
-                |index, profile| index.learn_profile(false, profile.name_any(), profile.spec),
-                |index, gone| index.forget_profile(false, gone.name_any()),
-            ),
-            keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
-                index.remove_lock(&gone.name_any())
-            }),
-            inner.roles.watch(|namespace| inner.enqueue_clusters_in(namespace)),
-            Box::pin(inner.follow_namespaced_profiles(&keeper)),
-            // Only their metadata, in the namespaces where Clusters point at some, and nowhere else: that is all that we may see.
-            Box::pin(inner.cache.follow_each(Index::secret_namespaces, |it| inner.follow_secrets_in(it))),
-        );
+    fn follow_all(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
+            let add = |task| inner.queue.add(task);
+            let keeper = inner.cache.keeper(&add);
+            let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
+            let profiles: Api<DeserializeGuard<CloudProfile>> = Api::all(inner.garden.clone());
+            let locks = LockStore::source(&inner.control_plane, &inner.settings.lease_namespace);
+            let adoptions: Api<DeserializeGuard<ShootAdoption>> =
+                Api::namespaced(inner.control_plane.clone(), &inner.settings.lease_namespace);
+            tokio::join!(
+                keeper.keep(
+                    Followed::Clusters,
+                    inner.in_control_plane::<Cluster>(),
+                    None,
+                    Index::learn_cluster,
+                    |index, gone| index.forget_cluster(&ClusterName::of(&gone.metadata)),
+                ),
+                keeper.keep(
+                    Followed::Requests,
+                    inner.in_control_plane::<SubscriptionRequest>(),
+                    None,
+                    Index::learn_request,
+                    |index, gone| index.forget_request(&ClusterName::of(&gone.metadata)),
+                ),
+                keeper.keep(
+                    Followed::Shoots,
+                    shoots,
+                    Some(label::SUBSCRIPTION_REQUEST.to_owned()),
+                    Index::learn_shoot,
+                    |index, gone| index.forget_shoot(&gone.name_any()),
+                ),
+                // Only in our own namespace, where tenants have no rights.
+                keeper.keep(Followed::Adoptions, adoptions, None, Index::learn_adoption, |index, gone| index
+                    .forget_adoption(&gone.name_any()),),
+                keeper.keep(
+                    Followed::Profiles,
+                    profiles,
+                    None,
+                    |index, profile| index.learn_profile(false, profile.name_any(), profile.spec),
+                    |index, gone| index.forget_profile(false, gone.name_any()),
+                ),
+                keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
+                    index.remove_lock(&gone.name_any())
+                }),
+                inner.roles.watch(|namespace| inner.enqueue_clusters_in(namespace)),
+                Box::pin(inner.follow_namespaced_profiles(&keeper)),
+                // Only their metadata, in the namespaces where Clusters point at some, and nowhere else: that is all that we may see.
+                Box::pin(inner.cache.follow_each(Index::secret_namespaces, |it| inner.follow_secrets_in(it))),
+            );
+        }
+        .boxed()
     }
 }
 

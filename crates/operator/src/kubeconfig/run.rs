@@ -33,6 +33,7 @@ use allotment_core::{
     quotas::{Counted, Exceeded, Fairness},
     tenancy::Tenancy,
 };
+use futures::{FutureExt, future::BoxFuture};
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -205,53 +206,59 @@ impl Controller for Operator {
         &self.0.leadership
     }
 
-    async fn serve(&self) {
-        let inner = &self.0;
-        inner.cache.until_complete().await;
-        inner.roles.until_listed().await;
-        // A term that was dropped has left tasks behind that nobody will finish.
-        inner.queue.clear();
-        inner.forget_terms();
-        self.resync();
-        let key = |name: &RequestName| inner.fair_key(name);
-        work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |name| {
-            let inner = inner.clone();
-            Box::pin(async move { inner.look_at_request(&name).await })
-        })
-        .await;
+    fn serve(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            inner.cache.until_complete().await;
+            inner.roles.until_listed().await;
+            // A term that was dropped has left tasks behind that nobody will finish.
+            inner.queue.clear();
+            inner.forget_terms();
+            self.resync();
+            let key = |name: &RequestName| inner.fair_key(name);
+            work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |name| {
+                let inner = inner.clone();
+                Box::pin(async move { inner.look_at_request(&name).await })
+            })
+            .await;
+        }
+        .boxed()
     }
 
-    async fn follow_all(&self) {
-        let inner = &self.0;
-        let requests: Api<DeserializeGuard<KubeconfigRequest>> = match &inner.settings.request_namespace {
-            None => Api::all(inner.control_plane.clone()),
-            Some(namespace) => Api::namespaced(inner.control_plane.clone(), namespace),
-        };
-        let clusters: Api<DeserializeGuard<Cluster>> = Api::all(inner.control_plane.clone());
-        let shoots: Api<DeserializeGuard<Shoot>> =
-            Api::namespaced(inner.garden.clone(), &inner.settings.garden_namespace);
-        let locks = LockStore::source(&inner.control_plane, &inner.settings.lease_namespace);
-        let add = |name| inner.queue.add(name);
-        let keeper = inner.cache.keeper(&add);
-        tokio::join!(
-            keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
-                index.forget_request(&RequestName::of(&gone.metadata))
-            }),
-            keeper.keep(Followed::Clusters, clusters, None, Index::learn_cluster, |index, gone| {
-                index.forget_cluster(&RequestName::of(&gone.metadata))
-            }),
-            keeper.keep(
-                Followed::Shoots,
-                shoots,
-                Some(label::SUBSCRIPTION_REQUEST.to_owned()),
-                |index, shoot| index.learn_shoot(&shoot),
-                |index, gone| index.forget_shoot(&gone.name_any()),
-            ),
-            inner.roles.watch(|namespace| inner.enqueue_requests_in(namespace)),
-            keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
-                index.remove_lock(&gone.name_any())
-            }),
-        );
+    fn follow_all(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            let requests: Api<DeserializeGuard<KubeconfigRequest>> = match &inner.settings.request_namespace {
+                None => Api::all(inner.control_plane.clone()),
+                Some(namespace) => Api::namespaced(inner.control_plane.clone(), namespace),
+            };
+            let clusters: Api<DeserializeGuard<Cluster>> = Api::all(inner.control_plane.clone());
+            let shoots: Api<DeserializeGuard<Shoot>> =
+                Api::namespaced(inner.garden.clone(), &inner.settings.garden_namespace);
+            let locks = LockStore::source(&inner.control_plane, &inner.settings.lease_namespace);
+            let add = |name| inner.queue.add(name);
+            let keeper = inner.cache.keeper(&add);
+            tokio::join!(
+                keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
+                    index.forget_request(&RequestName::of(&gone.metadata))
+                }),
+                keeper.keep(Followed::Clusters, clusters, None, Index::learn_cluster, |index, gone| {
+                    index.forget_cluster(&RequestName::of(&gone.metadata))
+                }),
+                keeper.keep(
+                    Followed::Shoots,
+                    shoots,
+                    Some(label::SUBSCRIPTION_REQUEST.to_owned()),
+                    |index, shoot| index.learn_shoot(&shoot),
+                    |index, gone| index.forget_shoot(&gone.name_any()),
+                ),
+                inner.roles.watch(|namespace| inner.enqueue_requests_in(namespace)),
+                keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
+                    index.remove_lock(&gone.name_any())
+                }),
+            );
+        }
+        .boxed()
     }
 }
 

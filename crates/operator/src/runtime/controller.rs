@@ -2,23 +2,25 @@
 
 use super::lease::Candidate;
 use crate::metrics::Metrics;
-use futures::future::pending;
+use futures::future::{BoxFuture, pending};
 use std::future::Future;
 use tokio::sync::watch;
 
 /// Something that follows, and works while it leads.
+///
+/// Its futures are boxed: one that is not is compiled into every binary that awaits it, and an operator takes minutes.
 pub trait Controller: Sync {
     /// Whether it leads, and how it comes to.
     fn leadership(&self) -> &Leadership;
 
     /// Follows everything, for ever.
-    fn follow_all(&self) -> impl Future<Output = ()> + Send;
+    fn follow_all(&self) -> BoxFuture<'_, ()>;
 
     /// Works, for ever.
-    fn serve(&self) -> impl Future<Output = ()> + Send;
+    fn serve(&self) -> BoxFuture<'_, ()>;
 
     /// Works until there is a reason to lead anew.
-    fn serve_a_term(&self) -> impl Future<Output = ()> + Send {
+    fn serve_a_term(&self) -> BoxFuture<'_, ()> {
         self.serve()
     }
 
@@ -36,7 +38,7 @@ pub trait Controller: Sync {
                 leading.send_replace(leads);
                 metrics.leads(name, leads);
             };
-            let follow = Box::pin(self.follow_all());
+            let follow = self.follow_all();
             let Some(candidate) = candidate else {
                 show(true);
                 tokio::select! {
@@ -62,8 +64,8 @@ pub trait Controller: Sync {
         async move {
             tokio::select! {
                 biased;
-                () = Box::pin(self.follow_all()) => (),
-                () = Box::pin(self.serve()) => (),
+                () = self.follow_all() => (),
+                () = self.serve() => (),
             }
         }
     }

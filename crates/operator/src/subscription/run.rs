@@ -37,7 +37,10 @@ use allotment_core::{
     rules::RuleSet,
     tenancy::Tenancy,
 };
-use futures::future::pending;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, pending},
+};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
@@ -346,90 +349,100 @@ impl Controller for Operator {
         &self.0.leadership
     }
 
-    async fn follow_all(&self) {
-        let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
-        let requests: Api<DeserializeGuard<SubscriptionRequest>> = match &inner.settings.request_namespace {
-            None => Api::all(inner.control_plane.clone()),
-            Some(namespace) => Api::namespaced(inner.control_plane.clone(), namespace),
-        };
-        let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
-        let credentials: Api<DeserializeGuard<CredentialsBinding>> =
-            Api::namespaced(inner.garden.clone(), garden);
-        let secret_bindings: Api<DeserializeGuard<SecretBinding>> =
-            Api::namespaced(inner.garden.clone(), garden);
-        let add = |task| inner.queue.add(task);
-        let keeper = inner.cache.keeper(&add);
-        tokio::join!(
-            keeper.keep_up(
-                Followed::Requests,
-                requests,
-                None,
-                inner.positions.requests.clone(),
-                Index::learn_request,
-                |index, gone| index.forget_request(&super::RequestName::of(&gone)),
-            ),
-            keeper.keep_up(
-                Followed::Shoots,
-                shoots,
-                None,
-                inner.positions.shoots.clone(),
-                |index, shoot| index.learn_shoot(&shoot),
-                |index, gone| index.forget_shoot(&gone.name_any()),
-            ),
-            keeper.keep_up(
-                Followed::CredentialsBindings,
-                credentials,
-                None,
-                inner.positions.credentials_bindings.clone(),
-                |index, binding| index.learn_credentials_binding(&binding),
-                |index, gone| index.forget_credentials_binding(&gone.name_any()),
-            ),
-            keeper.keep_up(
-                Followed::SecretBindings,
-                secret_bindings,
-                None,
-                inner.positions.secret_bindings.clone(),
-                |index, binding| index.learn_secret_binding(&binding),
-                |index, gone| index.forget_secret_binding(&gone.name_any()),
-            ),
-            inner.follow_secrets(&keeper),
-            inner.roles.watch(|namespace| inner.enqueue_requests_in(namespace)),
-        );
+    fn follow_all(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
+            let requests: Api<DeserializeGuard<SubscriptionRequest>> = match &inner.settings.request_namespace
+            {
+                None => Api::all(inner.control_plane.clone()),
+                Some(namespace) => Api::namespaced(inner.control_plane.clone(), namespace),
+            };
+            let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
+            let credentials: Api<DeserializeGuard<CredentialsBinding>> =
+                Api::namespaced(inner.garden.clone(), garden);
+            let secret_bindings: Api<DeserializeGuard<SecretBinding>> =
+                Api::namespaced(inner.garden.clone(), garden);
+            let add = |task| inner.queue.add(task);
+            let keeper = inner.cache.keeper(&add);
+            tokio::join!(
+                keeper.keep_up(
+                    Followed::Requests,
+                    requests,
+                    None,
+                    inner.positions.requests.clone(),
+                    Index::learn_request,
+                    |index, gone| index.forget_request(&super::RequestName::of(&gone)),
+                ),
+                keeper.keep_up(
+                    Followed::Shoots,
+                    shoots,
+                    None,
+                    inner.positions.shoots.clone(),
+                    |index, shoot| index.learn_shoot(&shoot),
+                    |index, gone| index.forget_shoot(&gone.name_any()),
+                ),
+                keeper.keep_up(
+                    Followed::CredentialsBindings,
+                    credentials,
+                    None,
+                    inner.positions.credentials_bindings.clone(),
+                    |index, binding| index.learn_credentials_binding(&binding),
+                    |index, gone| index.forget_credentials_binding(&gone.name_any()),
+                ),
+                keeper.keep_up(
+                    Followed::SecretBindings,
+                    secret_bindings,
+                    None,
+                    inner.positions.secret_bindings.clone(),
+                    |index, binding| index.learn_secret_binding(&binding),
+                    |index, gone| index.forget_secret_binding(&gone.name_any()),
+                ),
+                inner.follow_secrets(&keeper),
+                inner.roles.watch(|namespace| inner.enqueue_requests_in(namespace)),
+            );
+        }
+        .boxed()
     }
 
-    async fn serve(&self) {
-        let term = self.0.begin_when_possible().await;
-        self.0.enqueue_requests();
-        self.0.wake_everybody();
-        self.0.add(Task::Unfinished);
-        self.0.add(Task::Queues);
-        self.0.add(Task::Fence);
-        self.0.queue.add_after(Task::Bound, BOUND_RESYNC);
-        self.0.queue.add_after(Task::History, HISTORY_DELAY);
-        let (inner, settings) = (&self.0, &self.0.settings);
-        let key = |task: &Task| inner.fair_key(task);
-        work(settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| async move {
-            self.look_at(term, &task).await.inspect_err(|trouble| {
-                if trouble.ends_the_term() {
-                    inner.outdated.send_replace(true);
-                }
+    fn serve(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let term = self.0.begin_when_possible().await;
+            self.0.enqueue_requests();
+            self.0.wake_everybody();
+            self.0.add(Task::Unfinished);
+            self.0.add(Task::Queues);
+            self.0.add(Task::Fence);
+            self.0.queue.add_after(Task::Bound, BOUND_RESYNC);
+            self.0.queue.add_after(Task::History, HISTORY_DELAY);
+            let (inner, settings) = (&self.0, &self.0.settings);
+            let key = |task: &Task| inner.fair_key(task);
+            work(settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| async move {
+                self.look_at(term, &task).await.inspect_err(|trouble| {
+                    if trouble.ends_the_term() {
+                        inner.outdated.send_replace(true);
+                    }
+                })
             })
-        })
-        .await;
+            .await;
+        }
+        .boxed()
     }
 
     /// Until somebody else leads in the ledger.
-    async fn serve_a_term(&self) {
-        self.0.outdated.send_replace(false);
-        let mut outdated = self.0.outdated.subscribe();
-        tokio::select! {
-            biased;
-            // The sender lives as long as this does.
-            _ = outdated.wait_for(|outdated| *outdated) => {
-                tracing::warn!("the ledger or its fence is not this term's any more; starting over");
+    fn serve_a_term(&self) -> BoxFuture<'_, ()> {
+        async move {
+            self.0.outdated.send_replace(false);
+            let mut outdated = self.0.outdated.subscribe();
+            tokio::select! {
+                biased;
+                // The sender lives as long as this does.
+                _ = outdated.wait_for(|outdated| *outdated) => {
+                    tracing::warn!("the ledger or its fence is not this term's any more; starting over");
+                }
+                () = Box::pin(self.serve()) => (),
             }
-            () = Box::pin(self.serve()) => (),
         }
+        .boxed()
     }
 }
 

@@ -24,6 +24,7 @@ use allotment_core::openmcp::{
     access::{Prefixes, Provider},
     names::label_value,
 };
+use futures::{FutureExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt, core::DeserializeGuard};
 use std::{
@@ -127,70 +128,76 @@ impl Controller for Operator {
         &self.0.leadership
     }
 
-    async fn serve(&self) {
-        let inner = &self.0;
-        inner.cache.until_complete().await;
-        // A term that was dropped has left tasks behind that nobody will finish.
-        inner.lanes.clear();
-        // Another leader may have ended a token that is kept here.
-        inner.minting.forget_unpublished();
-        self.resync();
-        let workers = inner.parts.settings.workers;
-        let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
-        let working = inner.lanes.work(workers, &inner.parts.metrics, CONTROLLER, key, |name| {
-            let inner = inner.clone();
-            Box::pin(async move { inner.look_at(&name).await })
-        });
-        let noticing = async {
-            let mut changes = inner.parts.landscapes.changes();
-            // The sender lives as long as the landscapes do.
-            while changes.changed().await.is_ok() {
-                self.resync();
-            }
-        };
-        tokio::join!(Box::pin(working), noticing);
+    fn serve(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            inner.cache.until_complete().await;
+            // A term that was dropped has left tasks behind that nobody will finish.
+            inner.lanes.clear();
+            // Another leader may have ended a token that is kept here.
+            inner.minting.forget_unpublished();
+            self.resync();
+            let workers = inner.parts.settings.workers;
+            let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
+            let working = inner.lanes.work(workers, &inner.parts.metrics, CONTROLLER, key, |name| {
+                let inner = inner.clone();
+                Box::pin(async move { inner.look_at(&name).await })
+            });
+            let noticing = async {
+                let mut changes = inner.parts.landscapes.changes();
+                // The sender lives as long as the landscapes do.
+                while changes.changed().await.is_ok() {
+                    self.resync();
+                }
+            };
+            tokio::join!(Box::pin(working), noticing);
+        }
+        .boxed()
     }
 
-    async fn follow_all(&self) {
-        let inner = &self.0;
-        let (platform, settings) = (&inner.parts.platform, &inner.parts.settings);
-        let requests: Api<DeserializeGuard<AccessRequest>> = match &settings.namespace {
-            None => Api::all(platform.clone()),
-            Some(namespace) => Api::namespaced(platform.clone(), namespace),
-        };
-        let clusters: Api<DeserializeGuard<Cluster>> = Api::all(platform.clone());
-        let secrets: Api<Secret> = match &settings.namespace {
-            None => Api::all(platform.clone()),
-            Some(namespace) => Api::namespaced(platform.clone(), namespace),
-        };
-        let ours = format!(
-            "{}={},{}={}",
-            label::PROVIDER_NAME,
-            label_value(&settings.instance.provider),
-            label::ENVIRONMENT,
-            label_value(&settings.instance.environment),
-        );
-        let locks = LockStore::source(platform, &settings.own_namespace);
-        let add = |name| inner.add(name);
-        let keeper = inner.cache.keeper(&add);
-        tokio::join!(
-            keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
-                index.forget_request(&ObjectName::of(&gone.metadata))
-            }),
-            keeper.keep(Followed::Clusters, clusters, None, Index::learn_cluster, |index, gone| {
-                index.forget_cluster(&ObjectName::of(&gone.metadata))
-            }),
-            keeper.keep(
-                Followed::Secrets,
-                MetadataOf(secrets),
-                Some(ours),
-                |index, secret| index.learn_secret(&secret),
-                |index, gone| index.lose_secret(&gone.metadata),
-            ),
-            keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
-                index.remove_lock(&gone.name_any())
-            }),
-        );
+    fn follow_all(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            let (platform, settings) = (&inner.parts.platform, &inner.parts.settings);
+            let requests: Api<DeserializeGuard<AccessRequest>> = match &settings.namespace {
+                None => Api::all(platform.clone()),
+                Some(namespace) => Api::namespaced(platform.clone(), namespace),
+            };
+            let clusters: Api<DeserializeGuard<Cluster>> = Api::all(platform.clone());
+            let secrets: Api<Secret> = match &settings.namespace {
+                None => Api::all(platform.clone()),
+                Some(namespace) => Api::namespaced(platform.clone(), namespace),
+            };
+            let ours = format!(
+                "{}={},{}={}",
+                label::PROVIDER_NAME,
+                label_value(&settings.instance.provider),
+                label::ENVIRONMENT,
+                label_value(&settings.instance.environment),
+            );
+            let locks = LockStore::source(platform, &settings.own_namespace);
+            let add = |name| inner.add(name);
+            let keeper = inner.cache.keeper(&add);
+            tokio::join!(
+                keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
+                    index.forget_request(&ObjectName::of(&gone.metadata))
+                }),
+                keeper.keep(Followed::Clusters, clusters, None, Index::learn_cluster, |index, gone| {
+                    index.forget_cluster(&ObjectName::of(&gone.metadata))
+                }),
+                keeper.keep(
+                    Followed::Secrets,
+                    MetadataOf(secrets),
+                    Some(ours),
+                    |index, secret| index.learn_secret(&secret),
+                    |index, gone| index.lose_secret(&gone.metadata),
+                ),
+                keeper.keep(Followed::Locks, locks, None, Index::upsert_lock, |index, gone| {
+                    index.remove_lock(&gone.name_any())
+                }),
+            );
+        }
+        .boxed()
     }
 }
 

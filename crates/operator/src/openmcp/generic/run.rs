@@ -15,6 +15,7 @@ use crate::{
     },
 };
 use allotment_api::openmcp::{AccessRequest, Cluster, ClusterProfile, ClusterRequest};
+use futures::{FutureExt, future::BoxFuture};
 use kube::{Api, core::DeserializeGuard};
 use std::sync::{Arc, MutexGuard};
 use tokio::time::Instant;
@@ -69,51 +70,57 @@ impl Controller for Operator {
         &self.0.leadership
     }
 
-    async fn serve(&self) {
-        let inner = &self.0;
-        inner.cache.until_complete().await;
-        // A term that was dropped has left tasks behind that nobody will finish.
-        inner.queue.clear();
-        self.resync();
-        let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
-        work(inner.parts.settings.workers, &inner.queue, &inner.parts.metrics, CONTROLLER, key, |name| {
-            let inner = inner.clone();
-            Box::pin(async move { inner.look_at(&name).await })
-        })
-        .await;
+    fn serve(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            inner.cache.until_complete().await;
+            // A term that was dropped has left tasks behind that nobody will finish.
+            inner.queue.clear();
+            self.resync();
+            let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
+            work(inner.parts.settings.workers, &inner.queue, &inner.parts.metrics, CONTROLLER, key, |name| {
+                let inner = inner.clone();
+                Box::pin(async move { inner.look_at(&name).await })
+            })
+            .await;
+        }
+        .boxed()
     }
 
-    async fn follow_all(&self) {
-        let inner = &self.0;
-        let platform = &inner.parts.platform;
-        let requests: Api<DeserializeGuard<AccessRequest>> = match &inner.parts.settings.namespace {
-            None => Api::all(platform.clone()),
-            Some(namespace) => Api::namespaced(platform.clone(), namespace),
-        };
-        // What a request leads to may be in any namespace.
-        let cluster_requests: Api<DeserializeGuard<ClusterRequest>> = Api::all(platform.clone());
-        let clusters: Api<DeserializeGuard<Cluster>> = Api::all(platform.clone());
-        let profiles: Api<DeserializeGuard<ClusterProfile>> = Api::all(platform.clone());
-        let add = |name| inner.queue.add(name);
-        let keeper = inner.cache.keeper(&add);
-        tokio::join!(
-            keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
-                index.forget_request(&ObjectName::of(&gone.metadata))
-            }),
-            keeper.keep(
-                Followed::ClusterRequests,
-                cluster_requests,
-                None,
-                Index::learn_cluster_request,
-                |index, gone| index.forget_cluster_request(&ObjectName::of(&gone.metadata)),
-            ),
-            keeper.keep(Followed::Clusters, clusters, None, Index::learn_cluster, |index, gone| {
-                index.forget_cluster(&ObjectName::of(&gone.metadata))
-            }),
-            keeper.keep(Followed::Profiles, profiles, None, Index::learn_profile, |index, gone| {
-                index.forget_profile(&gone.metadata.name.unwrap_or_default())
-            }),
-        );
+    fn follow_all(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            let platform = &inner.parts.platform;
+            let requests: Api<DeserializeGuard<AccessRequest>> = match &inner.parts.settings.namespace {
+                None => Api::all(platform.clone()),
+                Some(namespace) => Api::namespaced(platform.clone(), namespace),
+            };
+            // What a request leads to may be in any namespace.
+            let cluster_requests: Api<DeserializeGuard<ClusterRequest>> = Api::all(platform.clone());
+            let clusters: Api<DeserializeGuard<Cluster>> = Api::all(platform.clone());
+            let profiles: Api<DeserializeGuard<ClusterProfile>> = Api::all(platform.clone());
+            let add = |name| inner.queue.add(name);
+            let keeper = inner.cache.keeper(&add);
+            tokio::join!(
+                keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
+                    index.forget_request(&ObjectName::of(&gone.metadata))
+                }),
+                keeper.keep(
+                    Followed::ClusterRequests,
+                    cluster_requests,
+                    None,
+                    Index::learn_cluster_request,
+                    |index, gone| index.forget_cluster_request(&ObjectName::of(&gone.metadata)),
+                ),
+                keeper.keep(Followed::Clusters, clusters, None, Index::learn_cluster, |index, gone| {
+                    index.forget_cluster(&ObjectName::of(&gone.metadata))
+                }),
+                keeper.keep(Followed::Profiles, profiles, None, Index::learn_profile, |index, gone| {
+                    index.forget_profile(&gone.metadata.name.unwrap_or_default())
+                }),
+            );
+        }
+        .boxed()
     }
 }
 

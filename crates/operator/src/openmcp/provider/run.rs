@@ -15,6 +15,7 @@ use crate::{
 };
 use allotment_api::openmcp::{Cluster, gardener::ClusterConfig};
 use allotment_core::openmcp::names::hash8;
+use futures::{FutureExt, future::BoxFuture};
 use kube::{Api, core::DeserializeGuard};
 use std::sync::{Arc, MutexGuard};
 use tokio::time::Instant;
@@ -79,51 +80,60 @@ impl Controller for Operator {
         &self.0.leadership
     }
 
-    async fn serve(&self) {
-        let inner = &self.0;
-        inner.until_complete().await;
-        // A term that was dropped has left tasks behind that nobody will finish.
-        inner.lanes.clear();
-        inner.add_all();
-        let (workers, metrics) = (inner.parts.settings.workers, &inner.parts.metrics);
-        let look = |task| {
-            let inner = inner.clone();
-            Box::pin(async move {
-                match task {
-                    Task::Landscape(name) => inner.look_at_landscape(&name).await,
-                    Task::Config(name) => inner.look_at_config(&name).await,
-                    Task::Cluster(name, lane) => inner.look_at_cluster(&name, &lane).await,
-                }
-            })
-        };
-        let key = |task: &Task| match task {
-            Task::Landscape(_) | Task::Config(_) => FairKey::Everybody,
-            Task::Cluster(name, _) => FairKey::namespace(&name.namespace),
-        };
-        tokio::join!(Box::pin(inner.lanes.work(workers, metrics, CONTROLLER, key, look)), inner.heed_ways());
+    fn serve(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            inner.until_complete().await;
+            // A term that was dropped has left tasks behind that nobody will finish.
+            inner.lanes.clear();
+            inner.add_all();
+            let (workers, metrics) = (inner.parts.settings.workers, &inner.parts.metrics);
+            let look = |task| {
+                let inner = inner.clone();
+                Box::pin(async move {
+                    match task {
+                        Task::Landscape(name) => inner.look_at_landscape(&name).await,
+                        Task::Config(name) => inner.look_at_config(&name).await,
+                        Task::Cluster(name, lane) => inner.look_at_cluster(&name, &lane).await,
+                    }
+                })
+            };
+            let key = |task: &Task| match task {
+                Task::Landscape(_) | Task::Config(_) => FairKey::Everybody,
+                Task::Cluster(name, _) => FairKey::namespace(&name.namespace),
+            };
+            tokio::join!(
+                Box::pin(inner.lanes.work(workers, metrics, CONTROLLER, key, look)),
+                inner.heed_ways()
+            );
+        }
+        .boxed()
     }
 
-    async fn follow_all(&self) {
-        let inner = &self.0;
-        let add = |news| inner.take(news);
-        let keeper = inner.cache.keeper(&add);
-        tokio::join!(
-            keeper.keep(
-                Followed::Clusters,
-                inner.api::<Cluster>(),
-                None,
-                Index::learn_cluster,
-                |index, gone| { index.forget_cluster(&ObjectName::of(&gone.metadata)) }
-            ),
-            keeper.keep(
-                Followed::ClusterConfigs,
-                inner.api::<ClusterConfig>(),
-                None,
-                Index::learn_cluster_config,
-                |index, gone| index.forget_cluster_config(&ObjectName::of(&gone.metadata)),
-            ),
-            Box::pin(inner.follow_gardens()),
-        );
+    fn follow_all(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            let add = |news| inner.take(news);
+            let keeper = inner.cache.keeper(&add);
+            tokio::join!(
+                keeper.keep(
+                    Followed::Clusters,
+                    inner.api::<Cluster>(),
+                    None,
+                    Index::learn_cluster,
+                    |index, gone| { index.forget_cluster(&ObjectName::of(&gone.metadata)) }
+                ),
+                keeper.keep(
+                    Followed::ClusterConfigs,
+                    inner.api::<ClusterConfig>(),
+                    None,
+                    Index::learn_cluster_config,
+                    |index, gone| index.forget_cluster_config(&ObjectName::of(&gone.metadata)),
+                ),
+                Box::pin(inner.follow_gardens()),
+            );
+        }
+        .boxed()
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{
 };
 use allotment_api::openmcp::{Cluster, ClusterRequest};
 use allotment_core::openmcp::schedule::Scheduler;
+use futures::{FutureExt, future::BoxFuture};
 use kube::{Api, core::DeserializeGuard};
 use std::sync::{Arc, MutexGuard};
 use tokio::time::Instant;
@@ -78,44 +79,50 @@ impl Controller for Operator {
         &self.0.leadership
     }
 
-    async fn serve(&self) {
-        let inner = &self.0;
-        inner.cache.until_complete().await;
-        // A term that was dropped has left tasks behind that nobody will finish.
-        inner.queue.clear();
-        self.resync();
-        // One worker: what one request gets is what the next one does not.
-        let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
-        work(1, &inner.queue, &inner.parts.metrics, CONTROLLER, key, |name| {
-            let inner = inner.clone();
-            Box::pin(async move { inner.look_at(&name).await })
-        })
-        .await;
+    fn serve(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            inner.cache.until_complete().await;
+            // A term that was dropped has left tasks behind that nobody will finish.
+            inner.queue.clear();
+            self.resync();
+            // One worker: what one request gets is what the next one does not.
+            let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
+            work(1, &inner.queue, &inner.parts.metrics, CONTROLLER, key, |name| {
+                let inner = inner.clone();
+                Box::pin(async move { inner.look_at(&name).await })
+            })
+            .await;
+        }
+        .boxed()
     }
 
-    async fn follow_all(&self) {
-        let inner = &self.0;
-        let platform = &inner.parts.platform;
-        let requests: Api<DeserializeGuard<ClusterRequest>> = match &inner.parts.settings.namespace {
-            None => Api::all(platform.clone()),
-            Some(namespace) => Api::namespaced(platform.clone(), namespace),
-        };
-        // The Clusters of other namespaces too: a template may name one.
-        let clusters: Api<DeserializeGuard<Cluster>> = Api::all(platform.clone());
-        let add = |name| inner.queue.add(name);
-        let keeper = inner.cache.keeper(&add);
-        tokio::join!(
-            keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
-                index.forget_request(&ObjectName::of(&gone.metadata))
-            }),
-            keeper.keep(
-                Followed::Clusters,
-                clusters,
-                None,
-                |index, cluster| index.learn_cluster(&cluster),
-                |index, gone| index.forget_cluster(&ObjectName::of(&gone.metadata)),
-            ),
-        );
+    fn follow_all(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            let platform = &inner.parts.platform;
+            let requests: Api<DeserializeGuard<ClusterRequest>> = match &inner.parts.settings.namespace {
+                None => Api::all(platform.clone()),
+                Some(namespace) => Api::namespaced(platform.clone(), namespace),
+            };
+            // The Clusters of other namespaces too: a template may name one.
+            let clusters: Api<DeserializeGuard<Cluster>> = Api::all(platform.clone());
+            let add = |name| inner.queue.add(name);
+            let keeper = inner.cache.keeper(&add);
+            tokio::join!(
+                keeper.keep(Followed::Requests, requests, None, Index::learn_request, |index, gone| {
+                    index.forget_request(&ObjectName::of(&gone.metadata))
+                }),
+                keeper.keep(
+                    Followed::Clusters,
+                    clusters,
+                    None,
+                    |index, cluster| index.learn_cluster(&cluster),
+                    |index, gone| index.forget_cluster(&ObjectName::of(&gone.metadata)),
+                ),
+            );
+        }
+        .boxed()
     }
 }
 
