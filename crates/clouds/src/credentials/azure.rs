@@ -1,6 +1,6 @@
 //! Azure.
 
-use super::{CredentialsError, Key, SecretData, WorkloadToken};
+use super::{CredentialsError, Key, SecretData, WorkloadToken, workload::WorkloadConfig};
 use secrecy::SecretString;
 use serde_json::Value;
 use std::{fmt, sync::Arc};
@@ -50,6 +50,8 @@ pub enum AzureCloud {
     Government,
 }
 
+const CONFIG: &str = "azure.provider.extensions.gardener.cloud/v1alpha1";
+
 const SUBSCRIPTION: Key = Key("subscriptionID", "AZURE_SUBSCRIPTION_ID");
 const TENANT: Key = Key("tenantID", "AZURE_TENANT_ID");
 const CLIENT: Key = Key("clientID", "AZURE_CLIENT_ID");
@@ -75,20 +77,13 @@ impl AzureCredentials {
         Ok(Self { subscription, tenant, client, login: AzureLogin::Secret(secret.into()), cloud })
     }
 
-    /// Those of a WorkloadIdentity, by its `providerConfig`: a WorkloadIdentityConfig of Gardener's extension.
+    /// Those of a workload identity, from its `providerConfig` and its tokens.
     pub fn of_workload(config: &Value, tokens: Arc<dyn WorkloadToken>) -> Result<Self, CredentialsError> {
-        let field = |name: &'static str| {
-            let value = config.get(name).and_then(Value::as_str).filter(|value| !value.is_empty());
-            let value = value.ok_or(CredentialsError::Missing(name))?;
-            if value.chars().any(char::is_control) {
-                return Err(CredentialsError::NotText(name));
-            }
-            Ok(value.to_owned())
-        };
+        let config = WorkloadConfig::read(config, CONFIG)?;
         Ok(Self {
-            subscription: field(SUBSCRIPTION.0)?,
-            tenant: field(TENANT.0)?,
-            client: field(CLIENT.0)?,
+            subscription: config.text(SUBSCRIPTION.0)?.to_owned(),
+            tenant: config.text(TENANT.0)?.to_owned(),
+            client: config.text(CLIENT.0)?.to_owned(),
             login: AzureLogin::Workload(tokens),
             cloud: AzureCloud::Public,
         })
@@ -141,11 +136,21 @@ mod tests {
 
     #[test]
     fn a_workload_identity_names_application_directory_and_subscription() {
-        let config = json!({ "kind": "WorkloadIdentityConfig", "clientID": "c", "tenantID": "t", "subscriptionID": "s" });
-        let credentials = AzureCredentials::of_workload(&config, Arc::new(Tokens)).unwrap();
+        let read = |config: Value| AzureCredentials::of_workload(&config, Arc::new(Tokens));
+        let config = json!({
+            "apiVersion": CONFIG, "kind": "WorkloadIdentityConfig",
+            "clientID": "c", "tenantID": "t", "subscriptionID": "s",
+        });
+        let credentials = read(config.clone()).unwrap();
         assert_eq!((credentials.subscription.as_str(), credentials.tenant.as_str()), ("s", "t"));
-        let missing =
-            AzureCredentials::of_workload(&json!({ "clientID": "c", "tenantID": "t" }), Arc::new(Tokens));
-        assert_eq!(missing.unwrap_err(), CredentialsError::Missing("subscriptionID"));
+        let with = |key: &str, value: Value| {
+            let mut config = config.clone();
+            config[key] = value;
+            read(config).unwrap_err()
+        };
+        assert_eq!(with("subscriptionID", Value::Null), CredentialsError::Missing("subscriptionID"));
+        assert_eq!(with("tenantID", json!("t\nhush")), CredentialsError::NotText("tenantID"));
+        let of_aws = json!("aws.provider.extensions.gardener.cloud/v1alpha1");
+        assert_eq!(with("apiVersion", of_aws), CredentialsError::OtherConfig(CONFIG));
     }
 }

@@ -1,6 +1,6 @@
 //! Google Cloud.
 
-use super::{CredentialsError, SecretData, WorkloadToken};
+use super::{CredentialsError, SecretData, WorkloadToken, workload::WorkloadConfig};
 use secrecy::SecretString;
 use serde_json::Value;
 use std::{fmt, sync::Arc};
@@ -8,8 +8,10 @@ use std::{fmt, sync::Arc};
 /// The key of a Secret; Gardener knows no other spelling.
 const KEY: &str = "serviceaccount.json";
 
-/// The configuration of a workload identity.
-const CONFIG: &str = "credentialsConfig";
+const CONFIG: &str = "gcp.provider.extensions.gardener.cloud/v1alpha1";
+
+/// The part of a workload identity's configuration that is Google's own format.
+const CREDENTIALS_CONFIG: &str = "credentialsConfig";
 
 /// Google's own token endpoint.
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
@@ -100,8 +102,9 @@ impl GcpCredentials {
         provider_config: &Value,
         token: Arc<dyn WorkloadToken>,
     ) -> Result<Self, CredentialsError> {
-        let project_id = text(provider_config, "projectID").ok_or(CredentialsError::Missing("projectID"))?;
-        let config = provider_config.get(CONFIG).ok_or(CredentialsError::Missing(CONFIG))?;
+        let project_id = WorkloadConfig::read(provider_config, CONFIG)?.text("projectID")?.to_owned();
+        let config = provider_config.get(CREDENTIALS_CONFIG);
+        let config = config.ok_or(CredentialsError::Missing(CREDENTIALS_CONFIG))?;
         let field = |name: &'static str| text(config, name).ok_or(CredentialsError::Missing(name));
         only_googleapis(config)?;
         if field("type")? != "external_account" {
@@ -219,8 +222,7 @@ mod tests {
     #[test]
     fn a_workload_identity_is_read_as_gardener_defines_it() {
         let config = json!({
-            "apiVersion": "gcp.provider.extensions.gardener.cloud/v1alpha1", "kind": "WorkloadIdentityConfig",
-            "projectID": "pool-17",
+            "apiVersion": CONFIG, "kind": "WorkloadIdentityConfig", "projectID": "pool-17",
             "credentialsConfig": {
                 "universe_domain": "googleapis.com", "type": "external_account",
                 "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/g",
@@ -232,8 +234,13 @@ mod tests {
         });
         let credentials = GcpCredentials::of_workload(&config, Arc::new(NoToken)).unwrap();
         assert_eq!(credentials.principal(), "g@p.iam.gserviceaccount.com");
-        let without = json!({ "projectID": "pool-17", "credentialsConfig": { "type": "external_account" } });
-        let error = GcpCredentials::of_workload(&without, Arc::new(NoToken)).unwrap_err();
-        assert_eq!(error, CredentialsError::Missing("audience"));
+        let with = |key: &str, value: Value| {
+            let mut config = config.clone();
+            config[key] = value;
+            GcpCredentials::of_workload(&config, Arc::new(NoToken)).unwrap_err()
+        };
+        let without = with(CREDENTIALS_CONFIG, json!({ "type": "external_account" }));
+        assert_eq!(without, CredentialsError::Missing("audience"));
+        assert_eq!(with("kind", json!("CloudProfileConfig")), CredentialsError::OtherConfig(CONFIG));
     }
 }
