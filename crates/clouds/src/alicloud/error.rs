@@ -1,7 +1,7 @@
 //! What a refusal of Alibaba Cloud means. Every service has codes of its own; the parts of their names are alike.
 
 use crate::{Refusal, http::Response};
-use allotment_core::cleanup::clean_message;
+use allotment_core::cleanup::{clean_code, clean_message};
 use http::StatusCode;
 use serde_json::Value;
 use std::time::Duration;
@@ -82,7 +82,7 @@ impl AlicloudError {
         let has = |parts: &[&str]| parts.iter().any(|part| code.contains(part));
         let begins = |starts: &[&str]| starts.iter().any(|start| code.starts_with(start));
         let says = |words: &str| message.to_ascii_lowercase().contains(words);
-        let bounded = clean_code(&code, response.status);
+        let bounded = clean_code(&code, response.status.as_u16());
         if begins(NOT_ACCEPTED) {
             let message = "the cloud does not accept the credentials or their signature".to_owned();
             return Refusal::Other { code: bounded, message };
@@ -118,13 +118,6 @@ impl AlicloudError {
 fn is_in_state(code: &str) -> bool {
     (code.starts_with("Incorrect") || code.starts_with("Incorret") || code.contains("IncorrectStatus"))
         && (code.contains("Status") || code.contains("State"))
-}
-
-/// Codes are labels of metrics: letters, digits and dots, and not many.
-fn clean_code(code: &str, status: StatusCode) -> String {
-    let clean: String =
-        code.chars().filter(|char| char.is_ascii_alphanumeric() || *char == '.').take(64).collect();
-    if clean.is_empty() { format!("HTTP{}", status.as_u16()) } else { clean }
 }
 
 /// In milliseconds, in a header of its own.

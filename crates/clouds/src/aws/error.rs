@@ -1,7 +1,7 @@
 //! What a refusal of AWS means.
 
 use crate::{Refusal, http::Response};
-use allotment_core::cleanup::clean_message;
+use allotment_core::cleanup::{clean_code, clean_message};
 use http::{StatusCode, header::RETRY_AFTER};
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ impl AwsError {
         let Self { code, message } = self;
         let is = |codes: &[&str]| codes.contains(&code.as_str());
         let says = |words: &str| message.to_ascii_lowercase().contains(words);
-        let bounded = clean_code(&code, response.status);
+        let bounded = clean_code(&code, response.status.as_u16());
         if is(THROTTLED) || response.status == StatusCode::TOO_MANY_REQUESTS {
             return Refusal::Throttled { after: retry_after(response) };
         }
@@ -112,13 +112,6 @@ fn is_blocked(code: &str) -> bool {
     let parts =
         ["InUse", "DependencyViolation", "DeleteConflict", "HasDependen", "IncorrectState", "InProgress"];
     parts.iter().any(|part| code.contains(part)) || code == "IncorrectInstanceState" || code == "InvalidState"
-}
-
-/// Codes are labels of metrics: letters, digits and dots, and not many.
-pub(super) fn clean_code(code: &str, status: StatusCode) -> String {
-    let clean: String =
-        code.chars().filter(|char| char.is_ascii_alphanumeric() || *char == '.').take(64).collect();
-    if clean.is_empty() { format!("HTTP{}", status.as_u16()) } else { clean }
 }
 
 pub(super) fn retry_after(response: &Response) -> Option<Duration> {

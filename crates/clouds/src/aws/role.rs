@@ -3,7 +3,7 @@
 use super::{
     Aws,
     call::{incomplete, unsendable},
-    error::{AwsError, THROTTLED, clean_code, retry_after},
+    error::{AwsError, THROTTLED, retry_after},
     rows::STS,
     sigv4, xml,
 };
@@ -12,7 +12,7 @@ use crate::{
     credentials::{AwsCredentials, AwsKeys, AwsRole},
     http::{Access, Response},
 };
-use allotment_core::cleanup::{Place, clean_message};
+use allotment_core::cleanup::{Place, clean_code, clean_message};
 use bytes::Bytes;
 use futures::FutureExt;
 use http::{Request, StatusCode, header::CONTENT_TYPE};
@@ -145,7 +145,7 @@ fn refusal(response: &Response, role: &AwsRole, token: &SecretString) -> Refusal
     if THROTTLED.contains(&code.as_str()) || response.status == StatusCode::TOO_MANY_REQUESTS {
         return Refusal::Throttled { after: retry_after(response) };
     }
-    let bounded = clean_code(&code, response.status);
+    let bounded = clean_code(&code, response.status.as_u16());
     // AWS could not reach the garden's issuer for its keys.
     if response.status.is_server_error() || code == "IDPCommunicationError" {
         return Refusal::Transient { why: bounded };

@@ -1,7 +1,7 @@
 //! What a refusal of Azure means.
 
 use crate::{Refusal, http::Response};
-use allotment_core::cleanup::{clean_message, kinds::azure_id};
+use allotment_core::cleanup::{clean_code, clean_message, kinds::azure_id};
 use http::{StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
 use std::{collections::BTreeSet, time::Duration};
@@ -65,7 +65,7 @@ impl AzureError {
 
     /// The refusal. `permission` is the one that the call needs; `own` is the id of the item, which is no blocker.
     pub(super) fn refusal(self, response: &Response, permission: &str, own: &str) -> Refusal {
-        let code = clean_code(&self.code, response.status);
+        let code = clean_code(&self.code, response.status.as_u16());
         match response.status {
             StatusCode::TOO_MANY_REQUESTS => Refusal::Throttled { after: retry_after(response) },
             // A parent that is not there has no children either; a service that is not there is no item.
@@ -80,7 +80,7 @@ impl AzureError {
 
     /// The refusal of an operation that was accepted and failed later: there is no status, only the code.
     pub(super) fn late(self, permission: &str, own: &str) -> Refusal {
-        let code = clean_code(&self.code, StatusCode::CONFLICT);
+        let code = clean_code(&self.code, StatusCode::CONFLICT.as_u16());
         let is_passing =
             ["InternalServerError", "InternalError", "ServerTimeout", "OperationTimedOut", "Canceled"];
         if is_passing.contains(&code.as_str()) {
@@ -159,12 +159,6 @@ fn ids_in(text: &str) -> impl Iterator<Item = String> + '_ {
     let is_end = |char: char| char.is_whitespace() || "'\"`,;\\".contains(char);
     let words = text.split(is_end).map(|word| word.trim_end_matches(['.', ')', ']']));
     words.filter(|word| word.to_ascii_lowercase().starts_with("/subscriptions/")).filter_map(azure_id)
-}
-
-/// Codes are labels of metrics: letters and digits, and not many.
-pub(super) fn clean_code(code: &str, status: StatusCode) -> String {
-    let clean: String = code.chars().filter(char::is_ascii_alphanumeric).take(64).collect();
-    if clean.is_empty() { format!("HTTP{}", status.as_u16()) } else { clean }
 }
 
 /// How long the cloud asks to wait.

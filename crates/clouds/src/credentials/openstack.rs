@@ -1,7 +1,9 @@
 //! OpenStack.
 
 use super::{CredentialsError, Key, SecretData};
+use http::Uri;
 use secrecy::SecretString;
+use std::net::IpAddr;
 
 /// Credentials of OpenStack.
 #[derive(Clone, Debug)]
@@ -64,15 +66,29 @@ impl OpenStackCredentials {
     pub fn read(data: &SecretData) -> Result<Self, CredentialsError> {
         let ca_cert = pem(data)?;
         let insecure = Key("insecure", "OS_INSECURE").optional(data)?;
+        let auth_url = Key("authURL", "OS_AUTH_URL").optional(data)?;
+        if auth_url.as_deref().is_some_and(is_plain_text) {
+            let because = "it is http, which would send the password in plain text: expected https";
+            return Err(CredentialsError::Unusable("authURL", because));
+        }
         Ok(Self {
             domain: Key("domainName", "OS_DOMAIN_NAME").required(data)?,
             project: Key("tenantName", "OS_PROJECT_NAME").required(data)?,
             login: login(data)?,
-            auth_url: Key("authURL", "OS_AUTH_URL").optional(data)?,
+            auth_url,
             ca_cert,
             insecure: insecure.is_some_and(|value| value.eq_ignore_ascii_case("true")),
         })
     }
+}
+
+/// Whether a URL is not encrypted, and leads off this machine.
+fn is_plain_text(url: &str) -> bool {
+    let Ok(uri) = url.parse::<Uri>() else { return false };
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let is_loopback =
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    uri.scheme_str() != Some("https") && !is_loopback
 }
 
 fn login(data: &SecretData) -> Result<OpenStackLogin, CredentialsError> {

@@ -1,7 +1,7 @@
 //! What a refusal of Google Cloud means: that of a call, and that of an operation.
 
 use crate::{Refusal, http::Response};
-use allotment_core::cleanup::clean_message;
+use allotment_core::cleanup::{clean_code, clean_message};
 use http::header::RETRY_AFTER;
 use serde_json::Value;
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl GcpError {
     /// The refusal. `permission` is the one that the call needs.
     pub(super) fn refusal(self, permission: &str) -> Refusal {
         let Self { status, reason, message, permission: named, after } = self;
-        let code = clean_code(&reason, status);
+        let code = clean_code(&reason, u16::try_from(status).unwrap_or_default());
         let plain = reason.replace('_', "").to_ascii_lowercase();
         let is = |reasons: &[&str]| reasons.contains(&plain.as_str());
         let lower = message.to_ascii_lowercase();
@@ -161,13 +161,6 @@ fn in_words(path: &str) -> String {
         [.., collection, name] => format!("{collection} {name}{place}"),
         _ => path.to_owned(),
     }
-}
-
-/// Codes are labels of metrics: letters, digits and underscores, and not many.
-fn clean_code(code: &str, status: u64) -> String {
-    let clean: String =
-        code.chars().filter(|char| char.is_ascii_alphanumeric() || *char == '_').take(64).collect();
-    if clean.is_empty() { format!("HTTP{status}") } else { clean }
 }
 
 #[cfg(test)]

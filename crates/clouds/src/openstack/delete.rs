@@ -64,11 +64,13 @@ impl OpenStack {
             "Router" => format!("device_id={id}"),
             _ => return Refusal::Blocked { code, by },
         };
-        let path = format!("/ports?fields=id&limit={MOST_PORTS}&{filter}");
+        let path = format!("/ports?fields=id&fields=project_id&limit={MOST_PORTS}&{filter}");
         // Without an answer the refusal is as good as it came.
         let found = self.call_present(&NETWORK, &item.place, &Call::get(path, "get_port")).await;
-        let ids = found.ok().and_then(|body| ids(&body)).filter(|ids| !ids.is_empty());
-        Refusal::Blocked { code, by: ids.map_or(by, |ids| format!("ports {}", ids.join(", "))) }
+        let (Ok(body), Ok(session)) = (found, self.session().await) else {
+            return Refusal::Blocked { code, by };
+        };
+        Refusal::Blocked { code, by: ports(&body, &session.project).unwrap_or(by) }
     }
 
     /// Removes what is in the way of a deletion, if that is ours to remove. Returns whether the deletion is worth another
@@ -122,10 +124,19 @@ impl OpenStack {
     }
 }
 
-fn ids(body: &Value) -> Option<Vec<String>> {
+/// The ports in an answer, and whose those of other projects are.
+fn ports(body: &Value, own_project: &str) -> Option<String> {
+    let text = |port: &Value, field: &str| port.get(field).and_then(Value::as_str).map(clean_message);
+    let name = |port: &Value| {
+        let id = text(port, "id")?;
+        Some(match text(port, "project_id").filter(|project| project != own_project) {
+            Some(project) if !project.is_empty() => format!("{id} of another project, {project}"),
+            _ => id,
+        })
+    };
     let ports = body.get("ports")?.as_array()?;
-    let id = |port: &Value| port.get("id").and_then(Value::as_str).map(clean_message);
-    Some(ports.iter().take(MOST_PORTS).filter_map(id).collect())
+    let named: Vec<String> = ports.iter().take(MOST_PORTS).filter_map(name).collect();
+    (!named.is_empty()).then(|| format!("ports {}", named.join(", ")))
 }
 
 /// The call that removes what is in the way.
@@ -229,6 +240,14 @@ mod tests {
         let volume = named(blocked(), &item("Volume").with("server", "s-1"));
         assert_eq!(volume.blocked_by(), Some("server s-1"));
         assert_eq!(named(blocked(), &item("Network")), blocked());
+    }
+
+    #[test]
+    fn a_port_of_another_project_is_named_as_such() {
+        let body =
+            json!({ "ports": [{ "id": "a", "project_id": "own" }, { "id": "b", "project_id": "theirs" }] });
+        assert_eq!(ports(&body, "own").unwrap(), "ports a, b of another project, theirs");
+        assert_eq!(ports(&json!({ "ports": [] }), "own"), None);
     }
 
     #[test]

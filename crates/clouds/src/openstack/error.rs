@@ -1,7 +1,7 @@
 //! What a refusal of OpenStack means. Every service has a body of its own.
 
 use crate::{Refusal, http::Response};
-use allotment_core::cleanup::clean_message;
+use allotment_core::cleanup::{clean_code, clean_message};
 use http::{StatusCode, header::RETRY_AFTER};
 use serde_json::Value;
 use std::{collections::BTreeSet, time::Duration};
@@ -79,7 +79,7 @@ impl OpenStackError {
         let status = response.status;
         let lower = message.to_ascii_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-        let bounded = clean_code(&code, status);
+        let bounded = clean_code(&code, status.as_u16());
         match status {
             // nova and cinder throttle with 413.
             StatusCode::TOO_MANY_REQUESTS | StatusCode::PAYLOAD_TOO_LARGE => {
@@ -117,12 +117,6 @@ fn blocker(message: &str, own: &str) -> String {
     let named: Vec<&str> = ids.into_iter().take(MOST_BLOCKERS).collect();
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{what}{}{rest}", named.join(", "))
-}
-
-/// Codes are labels of metrics: letters and digits, and not many.
-fn clean_code(code: &str, status: StatusCode) -> String {
-    let clean: String = code.chars().filter(char::is_ascii_alphanumeric).take(64).collect();
-    if clean.is_empty() { format!("HTTP{}", status.as_u16()) } else { clean }
 }
 
 fn retry_after(response: &Response) -> Option<Duration> {

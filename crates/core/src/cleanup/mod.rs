@@ -42,7 +42,7 @@ pub use names::{
 };
 pub use plan::{Immovable, Kept, Plan, Planned, Wave, plan};
 pub use proof::{AssumedAbsent, BaselineReference, KeptReference, ListingTimes, Proof, WitnessedCount};
-pub use refusal::{Refusal, clean_message};
+pub use refusal::{Refusal, clean_code, clean_message};
 pub use stage::{Evidence, Mode, Progress, Record, Stage, Timing};
 pub use stuck::{RefusedItem, Stuck};
 pub use verdict::{Left, Question, Verdict, verdict};

@@ -104,25 +104,41 @@ pub fn clean_message(message: &str) -> String {
     one_line(&words.collect::<Vec<_>>().join(" "), MOST)
 }
 
+/// The longest code that is kept.
+const LONGEST_CODE: usize = 64;
+
+/// Makes a cloud's code fit to be a label of a metric: letters, digits, dots and underscores, and not many. A server that answers with a
+/// key or a token in the place of a code is told by its status.
+pub fn clean_code(code: &str, status: u16) -> String {
+    let is_allowed = |char: &char| char.is_ascii_alphanumeric() || "._".contains(*char);
+    let clean: String = code.chars().filter(is_allowed).take(LONGEST_CODE).collect();
+    let is_token = clean.contains("eyJ");
+    if clean.is_empty() || is_token || clean.split(['.', '_']).any(is_secret) {
+        return format!("HTTP{status}");
+    }
+    clean
+}
+
 /// Ids of items are short, or lower case, or have dashes; hashes are long and hexadecimal; keys and tokens are long and mix
 /// cases and digits.
 fn is_suspicious(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     let names = ["x-amz-", "token:", "signature", "authorization:", "credential", "password"];
-    let is_secret = |part: &str| {
-        let has = |is: fn(&u8) -> bool| part.as_bytes().iter().any(is);
-        let is_hash = part.len() >= 40 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let is_key = part.len() >= 16 && (part.starts_with("AKIA") || part.starts_with("ASIA"));
-        let is_mixed = has(u8::is_ascii_uppercase)
-            && has(u8::is_ascii_lowercase)
-            && has(u8::is_ascii_digit)
-            && part.len() >= 20;
-        is_hash || is_key || is_mixed
-    };
     word.len() > 64
         || word.contains(['=', '%'])
         || names.iter().any(|name| lower.contains(name))
         || word.split(|char: char| !char.is_ascii_alphanumeric() && !"+/_".contains(char)).any(is_secret)
+}
+
+fn is_secret(part: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| part.as_bytes().iter().any(is);
+    let is_hash = part.len() >= 40 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_key = part.len() >= 16 && (part.starts_with("AKIA") || part.starts_with("ASIA"));
+    let is_mixed = has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_digit)
+        && part.len() >= 20;
+    is_hash || is_key || is_mixed
 }
 
 fn because(text: &str) -> impl fmt::Display + '_ {
@@ -152,6 +168,28 @@ mod tests {
         let blocked = "resource sg-0123456789abcdef0 has a dependent object";
         assert_eq!(clean_message(blocked), blocked);
         assert!(clean_message(&"x ".repeat(1000)).len() <= MOST + 3);
+    }
+
+    #[test]
+    fn a_code_that_looks_like_a_key_is_none() {
+        for code in [
+            "SignatureDoesNotMatch",
+            "InvalidVpcID.NotFound",
+            "UnsupportedFeature.Ipv6",
+            "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE",
+            "AADSTS700212",
+        ] {
+            assert_eq!(clean_code(code, 400), code);
+        }
+        for code in [
+            "",
+            "abcdEFGH1234ijklMNOP5678qrstUVWX9012yzab",
+            "k7Qm2ZpLr8TnWx4YvB1cDsF9hJgE6a",
+            "eyJhbGciOiAiUlMyNTYi",
+            "AKIAIOSFODNN7EXAMPLE",
+        ] {
+            assert_eq!(clean_code(code, 403), "HTTP403");
+        }
     }
 
     #[test]
