@@ -66,6 +66,7 @@ pub(crate) struct PoolGauges {
 struct CleanupMetrics {
     accounts: Family<StageLabel, Gauge>,
     stuck: Family<CodeLabel, Gauge>,
+    waiting: Gauge,
     halted: Gauge,
     cleaned: Counter,
     items: Family<Outcome, Counter>,
@@ -234,6 +235,11 @@ impl Metrics {
         }
     }
 
+    /// How many accounts may not be touched now.
+    pub(crate) fn cleanings_wait(&self, count: usize) {
+        self.0.cleanup.waiting.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
     /// Whether the cleaning of all accounts has stopped.
     pub(crate) fn cleanup_halted(&self, halted: bool) {
         self.0.cleanup.halted.set(i64::from(halted));
@@ -318,7 +324,7 @@ impl Inner {
         );
         all.register("allotment_clusters", "Clusters by phase", self.clusters.clone());
         all.register("allotment_kubeconfigs", "KubeconfigRequests by phase", self.kubeconfigs.clone());
-        let CleanupMetrics { accounts, stuck, halted, cleaned, items } = &self.cleanup;
+        let CleanupMetrics { accounts, stuck, waiting, halted, cleaned, items } = &self.cleanup;
         all.register(
             "allotment_cleanup_accounts",
             "Dirty accounts, by the stage of their cleaning",
@@ -328,6 +334,11 @@ impl Inner {
             "allotment_cleanup_stuck",
             "Dirty accounts whose cleaning needs a person, by code; the annotation on the pool entry has the remedy",
             stuck.clone(),
+        );
+        all.register(
+            "allotment_cleanup_waiting",
+            "Dirty accounts that may not be touched now; `allotment cleanup status` says why",
+            waiting.clone(),
         );
         all.register(
             "allotment_cleanup_halted",

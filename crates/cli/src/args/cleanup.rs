@@ -95,6 +95,9 @@ pub(crate) enum CleanupCommand {
         /// Only the account id: the content may be a tenant's
         #[arg(long)]
         id_only: bool,
+        /// The account id that is recorded now, if the credentials lead to another one on purpose: its baseline is forgotten
+        #[arg(long, value_name = "OLD-ID")]
+        replace: Option<String>,
         /// The names of all Shoots that were ever in the account, or none: AWS roles can be found only by these names
         #[arg(long, value_name = "NAME,NAME|none", value_parser = shoots)]
         shoots: Option<Shoots>,

@@ -103,7 +103,7 @@ pub fn gate(facts: &AccountFacts) -> Gate {
 fn by_identity(identity: &Identity, cloud: Cloud) -> Gate {
     let Some(recorded) = &identity.recorded else {
         let remedy =
-            "run `allotment cleanup baseline` for it once it is known which account its credentials lead to";
+            "run `allotment cleanup baseline NAME` once it is known which account its credentials lead to";
         return Gate::Stuck(Stuck::account("AccountIdUnknown", "account id unknown", remedy));
     };
     if let Some(because) = &identity.unusable {
@@ -118,7 +118,10 @@ fn by_identity(identity: &Identity, cloud: Cloud) -> Gate {
         Some(Ok(reported)) => Gate::Stuck(Stuck::account(
             "AccountIdDiffers",
             format!("the credentials lead to account {reported}, but {recorded} is recorded"),
-            "correct the credentials; if the account was replaced on purpose, run `allotment cleanup baseline --id-only` for it",
+            format!(
+                "correct the credentials; if the account was replaced on purpose, run `allotment cleanup baseline NAME --id-only --replace \
+                 {recorded}`"
+            ),
         )),
     }
 }

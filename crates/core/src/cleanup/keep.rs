@@ -36,17 +36,20 @@ const ZONE_EXISTING: &[&str] =
     &["/elasticIPAllocationID", "/natGateway/eipAllocationID", "/workersVSwitchID"];
 
 impl Keep {
-    /// Adds an id. One of Azure keeps what it is in, too: a resource group takes everything in it along.
+    /// Adds an id. Upper and lower case are the same: who wrote the other one meant the item all the same. One of Azure keeps what it is
+    /// in, too: a resource group takes everything in it along.
     pub fn add(&mut self, id: impl Into<String>, because: impl Into<String>) {
         let (id, because) = (id.into(), because.into());
         let Some(id) = azure_id(&id) else {
-            self.ids.entry(id).or_insert(because);
+            self.ids.entry(id.to_ascii_lowercase()).or_insert(because);
             return;
         };
         for holder in azure_holders(&id) {
-            self.ids.entry(holder).or_insert_with(|| format!("it holds {id}: {because}"));
+            self.ids
+                .entry(holder.to_ascii_lowercase())
+                .or_insert_with(|| format!("it holds {id}: {because}"));
         }
-        self.ids.insert(id, because);
+        self.ids.insert(id.to_ascii_lowercase(), because);
     }
 
     /// Adds the existing networks, routers, addresses and file systems that the infrastructureConfig of a Shoot names.
@@ -91,7 +94,7 @@ impl Keep {
 
     /// Why an id stays.
     pub fn reason(&self, id: &str) -> Option<&str> {
-        self.ids.get(id).map(String::as_str)
+        self.ids.get(&id.to_ascii_lowercase()).map(String::as_str)
     }
 
     /// All ids.

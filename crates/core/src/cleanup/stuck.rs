@@ -26,13 +26,13 @@ pub struct Stuck {
 
 impl fmt::Display for Stuck {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { item, code, because, blocked_by, remedy, others } = self;
+        let Self { item, code, because, remedy, others, .. } = self;
         write!(formatter, "{code}: ")?;
         if let Some(item) = item {
             write!(formatter, "{item}: ")?;
         }
         formatter.write_str(because)?;
-        if let Some(blocker) = blocked_by {
+        if let Some(blocker) = self.unsaid_blocker() {
             write!(formatter, " (blocked by {blocker})")?;
         }
         if *others > 0 {
@@ -54,10 +54,16 @@ pub struct RefusedItem {
 /// So many blockers are named.
 const MOST_BLOCKERS: usize = 3;
 
-/// Clouds say that something depends on an item, rarely which: the items that are left and name it do.
+/// Clouds say that something depends on an item, rarely which: the items that stay or are left and name it do. What goes by itself goes
+/// with the item, mostly, so it is named only if nothing else is.
 fn blockers(plan: &Plan, key: &ItemKey) -> Option<String> {
-    let not_deleted = plan.leaving.iter().chain(&plan.immovable).map(|other| &other.item);
-    let left = plan.deletions().map(|planned| &planned.item).chain(not_deleted);
+    let kept = plan.kept.iter().map(|kept| &kept.item);
+    let immovable = plan.immovable.iter().map(|other| &other.item);
+    let left = kept.chain(immovable).chain(plan.deletions().map(|planned| &planned.item));
+    named_by(left, key).or_else(|| named_by(plan.leaving.iter().map(|other| &other.item), key))
+}
+
+fn named_by<'a>(left: impl Iterator<Item = &'a Item>, key: &ItemKey) -> Option<String> {
     let names_it = |item: &&Item| {
         let mut values = item.attributes.values();
         item.place == key.place && item.id != key.id && values.any(|value| value == key.id.as_str())
@@ -90,6 +96,11 @@ fn first_immovable(plan: &Plan) -> Option<&Immovable> {
 }
 
 impl Stuck {
+    /// The blocker, unless the reason names it.
+    pub fn unsaid_blocker(&self) -> Option<&str> {
+        self.blocked_by.as_deref().filter(|blocker| !self.because.contains(blocker))
+    }
+
     /// The whole account is concerned.
     pub fn account(code: &str, because: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (code, because, remedy) = (code.to_owned(), because.into(), remedy.into());

@@ -4,20 +4,23 @@ use super::{
     OpenError, ReconcileError,
     evidence::HeldListing,
     reconcile::{Current, Next, wait_until},
-    run::Inner,
+    run::{Inner, Policy},
 };
 use crate::{ledger::Cleaning, planted::Planted, runtime::queue::Outcome};
-use allotment_clouds::{Cloud, delete_while, take_inventory, take_witness};
+use allotment_clouds::{Caller, Cloud, delete_while, take_inventory, take_witness};
 use allotment_core::{
     cleanup::{
         Action, Baseline, Cloud as CloudName, Evidence, Gate, Inventory, Plan, Question, Refusal,
-        RefusedItem, Verdict, gate, plan, verdict,
+        RefusedItem, Stuck, Verdict, gate, plan, verdict,
     },
     pool::AccountName,
 };
 use futures::FutureExt;
 use jiff::Timestamp;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+/// The longest that a cloud may take to say who we are.
+const IDENTIFY: Duration = Duration::from_secs(15);
 
 impl Inner {
     /// Does what was decided. The stage is written down.
@@ -71,9 +74,17 @@ impl Inner {
 
     async fn identify(&self, account: &AccountName, current: &Current) -> Result<(), ReconcileError> {
         let Some((_, client)) = self.open(account, current).await? else { return Ok(()) };
-        let caller = client.whoami().await;
+        let caller = self.identified(&*client).await;
         self.hold(account, |held| held.reported = Some(caller.map(|caller| caller.account)));
         Ok(())
+    }
+
+    /// Asks a cloud who we are. A server that accepts calls and answers none may take minutes, and others wait for their turn.
+    pub(super) async fn identified(&self, client: &dyn Cloud) -> Result<Caller, Refusal> {
+        let unanswered = |_| Refusal::Transient { why: format!("no answer in {} s", IDENTIFY.as_secs()) };
+        tokio::time::timeout(IDENTIFY, client.whoami())
+            .await
+            .unwrap_or_else(|elapsed| Err(unanswered(elapsed)))
     }
 
     /// A refusal that may pass is asked about again after the wait; kept, it would close the gate for ever.
@@ -137,7 +148,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Deletes wave after wave. Each begins with a live check: a person may have taken the dirty label off meanwhile.
+    /// Deletes wave after wave. Every few items begin with a live check: a person may have taken the dirty label off meanwhile, or
+    /// changed the configuration.
     async fn delete(
         &self,
         account: &AccountName,
@@ -152,10 +164,17 @@ impl Inner {
             return Ok(());
         }
         let mut refused = Vec::new();
+        let begun_by = &self.policy();
         for wave in &planned.waves {
             let go_on = || {
-                let unchecked = self.planted.has(Planted::WavesUnchecked);
-                async move { if unchecked { Ok(()) } else { self.check_again(account, current).await.map(drop) } }.boxed()
+                async move {
+                    if self.planted.has(Planted::WavesUnchecked) {
+                        return Ok(());
+                    }
+                    self.check_policy(account, begun_by)?;
+                    self.check_again(account, current).await.map(drop)
+                }
+                .boxed()
             };
             refused.extend(delete_while(&*client, wave, self.patience, &go_on).await?);
         }
@@ -173,6 +192,20 @@ impl Inner {
             held.refused = Some(refused);
             held.listing = None;
         });
+        Ok(())
+    }
+
+    /// Whether a plan may still be carried out: it was made with the ids that people keep, and for a mode that deletes.
+    fn check_policy(&self, account: &AccountName, begun_by: &Policy) -> Result<(), ReconcileError> {
+        let (now, account) = (self.policy(), account.to_string());
+        if now.mode != begun_by.mode {
+            let because = "cleanup.mode has changed".to_owned();
+            return Err(ReconcileError::Overtaken { account, because });
+        }
+        if now.keep != begun_by.keep {
+            let because = "cleanup.keep has changed".to_owned();
+            return Err(ReconcileError::Overtaken { account, because });
+        }
         Ok(())
     }
 
@@ -228,10 +261,12 @@ impl Inner {
         match judged {
             Verdict::Empty(proof) => tracing::info!(%account, proof = proof.digest(), "proven empty"),
             Verdict::Left(left) => {
-                tracing::info!(%account, left = left.len(), first = ?left.first(), "not empty");
+                let first = left.first().map(|first| Stuck::left(first, 0).to_string());
+                tracing::info!(%account, left = left.len(), because = first, "not empty");
             }
             Verdict::Unknown(cells) => {
-                tracing::info!(%account, unknown = cells.len(), first = ?cells.first(), "not proven empty");
+                let first = cells.first().map(|cell| Stuck::unknown(cell).to_string());
+                tracing::info!(%account, unknown = cells.len(), because = first, "not proven empty");
             }
         }
     }

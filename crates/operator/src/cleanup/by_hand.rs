@@ -39,7 +39,7 @@ pub enum ByHandError {
     /// The credentials lead to another account than the recorded one.
     #[error(
         "the credentials of {account} lead to cloud account {reported}, but {recorded} is recorded; correct the credentials, or, if the \
-         account was replaced on purpose, run `allotment cleanup baseline {account}`"
+         account was replaced on purpose, run `allotment cleanup baseline {account} --replace {recorded}`, which forgets its baseline"
     )]
     OtherAccount {
         /// The account.
@@ -106,6 +106,8 @@ pub struct Baselining {
     pub id_only: bool,
     /// The names of all Shoots that were ever in the account; none: they are not known.
     pub shoots: Option<BTreeSet<String>>,
+    /// The id that is recorded now, and that another may replace.
+    pub replace: Option<CloudAccountId>,
     /// The person.
     pub by: String,
 }
@@ -178,6 +180,7 @@ impl ByHand {
         account: &AccountName,
         wanted: &Baselining,
     ) -> Result<CloudAccount, ByHandError> {
+        self.0.verify_ledger().await?;
         let live = self.0.read_entry(account).await?.ok_or_else(|| ByHandError::NoEntry(account.clone()))?;
         let entry = &live.entry.entry;
         let has_shoots = self.0.count_shoots_now(account).await? > 0;
@@ -207,6 +210,13 @@ impl ByHand {
             let witness = take_witness(&*client, &inventory, &now).await;
             (inventory.account.clone(), Some(Baseline::take(&inventory, Some(&witness))))
         };
+        // It decides which account is emptied, so nobody changes it by the way.
+        if let Some(before) = before.as_ref().filter(|before| before.id != id)
+            && wanted.replace.as_ref() != Some(&before.id)
+        {
+            let (account, recorded) = (account.clone(), before.id.clone());
+            return Err(ByHandError::OtherAccount { account, reported: id, recorded });
+        }
         let known = before.filter(|before| before.id == id).and_then(|before| before.shoots_since);
         let shoots_since = if is_known { Some(recorded_at) } else { known };
         let recorded =

@@ -26,6 +26,8 @@ impl Inner {
         if !live.entry.entry.is_free() || !self.was_never_used(account).await? {
             return Ok(());
         }
+        // Another ledger knows of no use at all, and would take a tenant's leftovers for the platform's.
+        self.verify_ledger().await?;
         if let Some(recorded) = self.ledger.cloud_account(account).await? {
             if recorded.baseline.is_none() && recorded.shoots_since.is_some() && self.policy().baselines {
                 self.add(Task::Baseline(account.clone()));
@@ -41,7 +43,7 @@ impl Inner {
             }
             Err(error) => return Err(error.into()),
         };
-        let caller = match client.whoami().await {
+        let caller = match self.identified(&*client).await {
             Ok(caller) => caller,
             Err(refusal) => {
                 tracing::warn!(%account, because = %refusal, "account id not recorded");
@@ -79,6 +81,7 @@ impl Inner {
         if !is_wanted || !self.is_still_unused(account).await? {
             return Ok(Outcome::Done);
         }
+        self.verify_ledger().await?;
         let how = self.how_to_open(account, cloud, Some(&recorded)).await?;
         let client = match self.clouds.open(how).await {
             Ok(client) => client,

@@ -120,7 +120,8 @@ impl Inner {
         let how = self.how_to_open(&entry, cloud, recorded.as_ref()).await?;
         let reported = match self.clouds.open(how).await {
             Ok(client) => {
-                client.whoami().await.map(|caller| caller.account).map_err(|refusal| refusal.to_string())
+                let caller = self.identified(&*client).await;
+                caller.map(|caller| caller.account).map_err(|refusal| refusal.to_string())
             }
             Err(super::OpenError::Unusable(because)) => Err(because),
             Err(error) => return Err(error.into()),

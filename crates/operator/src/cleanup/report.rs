@@ -83,13 +83,16 @@ impl Reports {
         *self.lock() = Report::default();
     }
 
-    /// Whether an account may be touched now.
-    fn waits(&self, account: &AccountName, because: Option<&str>) {
+    /// Notes whether an account may be touched now. Returns whether it may not, for a reason that is new.
+    fn waits(&self, account: &AccountName, because: Option<&str>) -> bool {
         let waits = &mut self.lock().waits;
         match because {
-            Some(because) => waits.insert(account.clone(), because.to_owned()),
-            None => waits.remove(account),
-        };
+            Some(because) => waits.insert(account.clone(), because.to_owned()).as_deref() != Some(because),
+            None => {
+                waits.remove(account);
+                false
+            }
+        }
     }
 
     /// Returns whether no account waits for this reason yet.
@@ -121,14 +124,17 @@ impl Inner {
         before: &Record,
         step: &Step,
     ) -> Result<(), ReconcileError> {
-        self.count_cleanings();
         match &step.action {
             Action::Wait { because, .. } if step.stage == Stage::Checking => {
-                self.reports.waits(account, Some(because));
+                if self.reports.waits(account, Some(because)) {
+                    self.tell(account, live, Tone::Warning, "CleanupWaits", &one_line(because, LONGEST))
+                        .await;
+                }
             }
-            Action::Halt(because) => self.reports.waits(account, Some(because)),
-            _ => self.reports.waits(account, None),
+            Action::Halt(because) => drop(self.reports.waits(account, Some(because))),
+            _ => drop(self.reports.waits(account, None)),
         }
+        self.count_cleanings();
         if let Action::Halt(because) = &step.action {
             self.metrics.cleanup_halted(true);
             if self.reports.halted(account, because) {
@@ -202,6 +208,7 @@ impl Inner {
 
     /// Counts the cleanings by stage, for a scrape.
     pub(super) fn count_cleanings(&self) {
+        self.metrics.cleanings_wait(self.reports.lock().waits.len());
         let records = self.records();
         self.metrics.cleanings_are(records.values().map(|record| {
             let code = record.stuck.as_ref().map(|stuck| stuck.code.clone());

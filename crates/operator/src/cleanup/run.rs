@@ -33,7 +33,10 @@ use allotment_core::{
     cleanup::{GuardLimits, KindName, Mode, Record, Timing},
     pool::{AccountName, LabelKeys},
 };
-use futures::future::pending;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, pending},
+};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt, core::DeserializeGuard};
 use std::{
@@ -227,59 +230,65 @@ impl Controller for Operator {
         &self.0.leadership
     }
 
-    async fn follow_all(&self) {
-        let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
-        let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
-        let credentials: Api<DeserializeGuard<CredentialsBinding>> =
-            Api::namespaced(inner.garden.clone(), garden);
-        let secret_bindings: Api<DeserializeGuard<SecretBinding>> =
-            Api::namespaced(inner.garden.clone(), garden);
-        let add = |task| inner.queue.add(task);
-        let keeper = inner.cache.keeper(&add);
-        tokio::join!(
-            keeper.keep_up(
-                Followed::Shoots,
-                shoots,
-                None,
-                inner.shoots.clone(),
-                |index, shoot| index.upsert_shoot(&shoot),
-                |index, gone| index.remove_shoot(&gone.name_any()),
-            ),
-            keeper.keep(
-                Followed::CredentialsBindings,
-                credentials,
-                None,
-                |index, binding| index.change(|pool| pool.learn_credentials_binding(&binding)),
-                |index, gone| index.change(|pool| pool.forget_credentials_binding(&gone.name_any())),
-            ),
-            keeper.keep(
-                Followed::SecretBindings,
-                secret_bindings,
-                None,
-                |index, binding| index.change(|pool| pool.learn_secret_binding(&binding)),
-                |index, gone| index.change(|pool| pool.forget_secret_binding(&gone.name_any())),
-            ),
-            inner.follow_secrets(&keeper),
-        );
+    fn follow_all(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let (inner, garden) = (&self.0, &self.0.settings.garden_namespace);
+            let shoots: Api<DeserializeGuard<Shoot>> = Api::namespaced(inner.garden.clone(), garden);
+            let credentials: Api<DeserializeGuard<CredentialsBinding>> =
+                Api::namespaced(inner.garden.clone(), garden);
+            let secret_bindings: Api<DeserializeGuard<SecretBinding>> =
+                Api::namespaced(inner.garden.clone(), garden);
+            let add = |task| inner.queue.add(task);
+            let keeper = inner.cache.keeper(&add);
+            tokio::join!(
+                keeper.keep_up(
+                    Followed::Shoots,
+                    shoots,
+                    None,
+                    inner.shoots.clone(),
+                    |index, shoot| index.upsert_shoot(&shoot),
+                    |index, gone| index.remove_shoot(&gone.name_any()),
+                ),
+                keeper.keep(
+                    Followed::CredentialsBindings,
+                    credentials,
+                    None,
+                    |index, binding| index.change(|pool| pool.learn_credentials_binding(&binding)),
+                    |index, gone| index.change(|pool| pool.forget_credentials_binding(&gone.name_any())),
+                ),
+                keeper.keep(
+                    Followed::SecretBindings,
+                    secret_bindings,
+                    None,
+                    |index, binding| index.change(|pool| pool.learn_secret_binding(&binding)),
+                    |index, gone| index.change(|pool| pool.forget_secret_binding(&gone.name_any())),
+                ),
+                inner.follow_secrets(&keeper),
+            );
+        }
+        .boxed()
     }
 
-    async fn serve(&self) {
-        let inner = &self.0;
-        inner.cache.until_complete().await;
-        inner.queue.clear();
-        inner.begin_when_possible().await;
-        let _reports = ReportsOfTerm(inner);
-        inner.enqueue_all();
-        inner.queue.add_after(Task::Resync, RESYNC);
-        // Listings of accounts that wait for nobody take turns with the cleaning.
-        let key = |task: &Task| match task {
-            Task::Baseline(_) => FairKey::namespace("baselines"),
-            Task::Account(_) | Task::Shoot(_) | Task::Resync => FairKey::Everybody,
-        };
-        work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| async move {
-            self.reconcile(&task).await
-        })
-        .await;
+    fn serve(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let inner = &self.0;
+            inner.cache.until_complete().await;
+            inner.queue.clear();
+            inner.begin_when_possible().await;
+            let _reports = ReportsOfTerm(inner);
+            inner.enqueue_all();
+            inner.queue.add_after(Task::Resync, RESYNC);
+            // Listings of accounts that wait for nobody take turns with the cleaning.
+            let key = |task: &Task| match task {
+                Task::Baseline(_) => FairKey::namespace("baselines"),
+                Task::Account(_) | Task::Shoot(_) | Task::Resync => FairKey::Everybody,
+            };
+            work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| async move {
+                self.reconcile(&task).await
+            })
+            .await;
+        }
+        .boxed()
     }
 }
 

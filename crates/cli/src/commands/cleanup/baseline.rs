@@ -6,7 +6,7 @@ use crate::{
     commands::show::counted,
     output::{self, Format},
 };
-use allotment_core::pool::AccountName;
+use allotment_core::{cleanup::CloudAccountId, pool::AccountName};
 use allotment_operator::{cleanup::Baselining, ledger::CloudAccount};
 use anyhow::Result;
 use serde_json::json;
@@ -15,6 +15,7 @@ use std::{collections::BTreeSet, env, process::ExitCode};
 /// The arguments of `cleanup baseline`.
 pub(super) struct Order {
     pub(super) id_only: bool,
+    pub(super) replace: Option<CloudAccountId>,
     pub(super) shoots: Option<BTreeSet<String>>,
 }
 
@@ -32,7 +33,8 @@ pub(super) async fn run(
         Ok(desk) => desk,
         Err(code) => return Ok(code),
     };
-    let wanted = Baselining { id_only: order.id_only, shoots: order.shoots, by: person() };
+    let Order { id_only, replace, shoots } = order;
+    let wanted = Baselining { id_only, shoots, replace, by: person() };
     let (operator, account) = (desk.operator()?, &desk.account);
     let baseline = operator.by_hand(async |by_hand| Box::pin(by_hand.baseline(account, &wanted)).await);
     let recorded = match progress::show(&desk.tally, Box::pin(baseline)).await {

@@ -16,7 +16,7 @@ use crate::{
     args::cleanup::CleanupCommand,
     output::{self, Paint},
 };
-use allotment_core::pool::AccountName;
+use allotment_core::{cleanup::CloudAccountId, pool::AccountName};
 use allotment_operator::cleanup::{ByHandError, OpenError, ReconcileError};
 use anyhow::{Context, Result, anyhow};
 use std::process::ExitCode;
@@ -34,8 +34,9 @@ pub(crate) fn run(command: CleanupCommand) -> Result<ExitCode> {
             CleanupCommand::Verify { account, place, settle_seconds, output } => {
                 Box::pin(verify::run(AccountName::new(account), &place, settle_seconds, output)).await
             }
-            CleanupCommand::Baseline { account, place, id_only, shoots, output } => {
-                let order = baseline::Order { id_only, shoots: shoots.map(|shoots| shoots.0) };
+            CleanupCommand::Baseline { account, place, id_only, replace, shoots, output } => {
+                let (replace, shoots) = (replace.map(CloudAccountId::new), shoots.map(|shoots| shoots.0));
+                let order = baseline::Order { id_only, replace, shoots };
                 Box::pin(baseline::run(AccountName::new(account), &place, order, output)).await
             }
             CleanupCommand::Status { place, output } => Box::pin(status::run(&place, output)).await,

@@ -149,7 +149,7 @@ fn report(account: &AccountName, end: &Ended, format: Option<Format>) -> Result<
 
 fn stuck_words(stuck: &allotment_core::cleanup::Stuck, paint: Paint) -> String {
     let item = stuck.item.as_ref().map_or_else(String::new, |item| format!("{item}: "));
-    let blocked = stuck.blocked_by.as_ref().map_or_else(String::new, |by| format!(" (blocked by {by})"));
+    let blocked = stuck.unsaid_blocker().map_or_else(String::new, |by| format!(" (blocked by {by})"));
     let others = match stuck.others {
         0 => String::new(),
         others => format!("; {} left", counted(others, "more item")),

@@ -155,7 +155,7 @@ fn passes_that_change_nothing_make_it_stuck_with_the_item_the_code_and_the_remed
     assert_eq!(stuck.item.as_ref().unwrap().id.as_str(), "sg-1");
     assert_eq!(
         stuck.to_string(),
-        "DependencyViolation: SecurityGroup sg-1 in eu-1: blocked (DependencyViolation): eni-1 (blocked by eni-1); \
+        "DependencyViolation: SecurityGroup sg-1 in eu-1: blocked (DependencyViolation): eni-1; \
          1 more items are left; delete the blocker, or name both in the keep list"
     );
     let late = Observed { evidence: listed(&found, 22_000, Vec::new()), ..observed() };
