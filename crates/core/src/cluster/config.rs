@@ -1,5 +1,7 @@
 //! The `clusters` section of the configuration.
 
+mod faults;
+
 use super::template::AllowedReference;
 use allotment_api::kyma::{AutoUpdate, Provider, TimeWindow};
 use ipnet::Ipv4Net;

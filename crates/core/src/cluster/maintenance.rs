@@ -29,16 +29,18 @@ pub(super) fn render(scene: &Scene<'_>, findings: &mut Findings) -> Value {
         (_, _, Some(window)) => ("clusters.defaults.maintenance.timeWindow".to_owned(), window),
         _ => return maintenance,
     };
-    match length(window) {
-        Some(minutes) if MINUTES.contains(&minutes) => (),
-        _ => {
-            let what = format!("{} to {} is not a window that Gardener takes", window.begin, window.end);
-            let allowed = ["30 minutes to 6 hours, as in 220000+0100 to 230000+0100"];
-            findings.problem(Problem::new(field, what).allowed(allowed));
-        }
-    }
+    findings.take(check(field, window));
     maintenance["timeWindow"] = json!(window);
     maintenance
+}
+
+/// Whether Gardener takes a window.
+pub(super) fn check(field: impl Into<String>, window: &TimeWindow) -> Result<(), Problem> {
+    if length(window).is_some_and(|minutes| MINUTES.contains(&minutes)) {
+        return Ok(());
+    }
+    let what = format!("{} to {} is not a window that Gardener takes", window.begin, window.end);
+    Err(Problem::new(field, what).allowed(["30 minutes to 6 hours, as in 220000+0100 to 230000+0100"]))
 }
 
 /// The length of a window in minutes. One that ends before it begins ends on the next day.
@@ -49,9 +51,14 @@ fn length(window: &TimeWindow) -> Option<i32> {
 
 /// The minute of the day in UTC of `220000+0100`.
 fn minute(text: &str) -> Option<i32> {
-    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i32>().ok();
-    let offset = number(7, 9)? * 60 + number(9, 11)?;
-    let local = number(0, 2)? * 60 + number(2, 4)?;
+    let number = |from: usize, most: i32| {
+        let digits =
+            text.get(from..from + 2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))?;
+        digits.parse::<i32>().ok().filter(|number| *number <= most)
+    };
+    let offset = number(7, 14)? * 60 + number(9, 59)?;
+    let local = number(0, 23)? * 60 + number(2, 59)?;
+    number(4, 59).filter(|_| text.len() == 11)?;
     match text.get(6..7)? {
         "+" => Some(local - offset),
         "-" => Some(local + offset),

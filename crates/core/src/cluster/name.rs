@@ -29,7 +29,8 @@ pub fn shoot_name(cluster: &Cluster, project: &str) -> Result<String, Problem> {
     Err(Problem::new("spec.core.shootName", what).allowed([format!("at most {room} characters")]))
 }
 
-fn is_label(name: &str) -> bool {
+/// Whether a name can be that of a namespace or a Shoot.
+pub(super) fn is_label(name: &str) -> bool {
     let is_allowed = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-';
     !name.is_empty() && name.len() <= 63 && name.bytes().all(is_allowed)
 }

@@ -1,6 +1,7 @@
 //! The ranges of nodes, pods and services, and how that of the nodes is cut for zones.
 
 use super::{
+    config::ProviderDefaults,
     problem::{Findings, Problem},
     scene::Scene,
 };
@@ -142,6 +143,16 @@ fn parse(field: &str, text: &str) -> Result<Ipv4Net, Problem> {
         return Ok(range);
     }
     Err(Problem::new(field, format!("{range} is not the beginning of its range")).allowed([range.trunc()]))
+}
+
+/// Checks the ranges of the configuration, which a new Shoot of the provider has unless its Cluster asks for others.
+pub(super) fn check_defaults(provider: Provider, defaults: &ProviderDefaults, findings: &mut Findings) {
+    let said = |name, default| range(provider, name, None, None, default);
+    let ProviderDefaults { nodes, pods, services, .. } = *defaults;
+    let said = [said("nodes", nodes), said("pods", pods), said("services", services)];
+    if let [Ok(nodes), Ok(pods), Ok(services)] = said {
+        check(&[nodes, pods, services], provider, findings);
+    }
 }
 
 fn check(said: &[Said; 3], provider: Provider, findings: &mut Findings) {

@@ -19,6 +19,7 @@ use crate::{ledger::check_url, subscription::Policy};
 use allotment_api::{allotment::AdmissionParametersSpec, kyma::Provider};
 use allotment_core::{
     admission::{self, Release},
+    cluster::Clusters,
     openmcp::{self, policy::Openmcp},
     pool::MultiAccount,
     quotas::Fairness,
@@ -167,7 +168,23 @@ pub enum AddressError {
 
 /// The schema of the configuration, as JSON schema.
 pub fn schema() -> Value {
-    schemars::schema_for!(Config).to_value()
+    let mut schema = schemars::schema_for!(Config).to_value();
+    close(&mut schema);
+    schema
+}
+
+/// Parts of objects of the API are open, since servers know newer fields; in a file such a key is a typing error.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if members.get("properties").is_some_and(Value::is_object) {
+                members.entry("additionalProperties").or_insert(Value::Bool(false));
+            }
+            members.values_mut().for_each(close);
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => (),
+    }
 }
 
 /// Reads and checks a configuration.
@@ -281,6 +298,13 @@ fn beyond_the_schema(root: &Node, source: &Source<'_>, rules: Option<&RuleSet>) 
         for (path, message) in cleanup.faults() {
             let path: Vec<&str> = std::iter::once("cleanup").chain(path).collect();
             fault(find(&path).1, message);
+        }
+    }
+    if let Some(node) = find(&["clusters"]).0
+        && let Ok(clusters) = serde_json::from_value::<Clusters>(without_nulls(check::to_json(node)))
+    {
+        for problem in clusters.faults() {
+            fault(find(&problem.field.split('.').collect::<Vec<_>>()).1, problem.to_string());
         }
     }
     let multi = ["hap", "multiHyperscalerAccount"];

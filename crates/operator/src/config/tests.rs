@@ -243,3 +243,34 @@ fn clouds_are_known_servers_and_kept_ids_are_whole() {
         assert!(!found[0].contains("hush"), "{found:?}");
     }
 }
+
+#[test]
+fn values_that_no_shoot_can_have_are_found_before_any_cluster_fails_of_them() {
+    let text = "\
+hap: {rule: [aws], enabledPlans: [aws]}
+clusters:
+  namespace: Clusters
+  providers:
+    aws: {cloudProfile: aws, networking: flannel, floatingPool: ext, nodes: 10.96.0.0/16}
+    gcp: {cloudProfile: gcp, volume: {size: big}}
+  defaults:
+    maintenance:
+      timeWindow: {begin: \"25\", end: 230000+0100}
+      autoUpdate: {kubernetes: true}
+";
+    let found: Vec<String> = load_trusted(text).findings.iter().map(ToString::to_string).collect();
+    let expected = [
+        "3:3: error[invalid-value]: clusters.namespace: ",
+        "5:30: error[invalid-value]: clusters.providers.aws.networking: ",
+        "5:51: error[invalid-value]: clusters.providers.aws.floatingPool: ",
+        "6:30: error[invalid-value]: clusters.providers.gcp.volume.size: ",
+        "9:7: error[invalid-value]: clusters.defaults.maintenance.timeWindow: ",
+        "10:20: error[syntax]: unknown key `kubernetes`",
+    ];
+    for expected in expected {
+        assert!(found.iter().any(|found| found.starts_with(expected)), "{expected} is not in {found:#?}");
+    }
+    // The range of the pods is a default, so the provider is named.
+    assert!(found.iter().any(|found| found.contains("10.96.0.0/13 overlaps 10.96.0.0/16")), "{found:#?}");
+    assert_eq!(found.len(), expected.len() + 1, "{found:#?}");
+}
