@@ -136,36 +136,46 @@ impl fmt::Display for Lack {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PoolExhausted { pool, spoken_for: 0 } => {
-                write!(formatter, "no free account in pool {pool}; add one to the pool or clean a dirty one")
+                write!(
+                    formatter,
+                    "no free account in pool {pool}; it is served when one is free, which the platform sees to (it adds one, or has \
+                     a dirty one cleaned)"
+                )
             }
             Self::PoolExhausted { pool, spoken_for } => write!(
                 formatter,
-                "{spoken_for} free accounts in pool {pool}, but others have waited longer for them; add more to the pool"
+                "{spoken_for} free accounts in pool {pool}, but others have waited longer for them; it is served when its turn comes"
             ),
             Self::NothingShared { pool, quarantined: 0 } => {
-                write!(formatter, "no account in pool {pool}; add one with the label shared=true")
+                write!(
+                    formatter,
+                    "no account in pool {pool}; it is served when the platform has added one with the label shared=true"
+                )
             }
             Self::NothingShared { pool, quarantined } => write!(
                 formatter,
-                "all {quarantined} accounts of pool {pool} are in quarantine; repair their credentials or add another"
+                "all {quarantined} accounts of pool {pool} are in quarantine; it is served when the platform has repaired their \
+                 credentials, or added another"
             ),
             Self::CapReached { tenant, held, cap } => write!(
                 formatter,
-                "tenant {tenant} holds {held} accounts of at most {cap}, and none has room; raise maxAccountsPerTenant or \
-                 delete clusters"
+                "tenant {tenant} holds {held} accounts of at most {cap}, and none has room; delete clusters, or ask the \
+                 platform to raise maxAccountsPerTenant"
             ),
             Self::Quarantined { tenant, account } => write!(
                 formatter,
-                "account {account} of tenant {tenant} is in quarantine; repair its credentials and lift the quarantine"
+                "account {account} of tenant {tenant} is in quarantine; it is served when the platform has repaired its \
+                 credentials and lifted the quarantine"
             ),
             Self::EntryGone { tenant, account } => write!(
                 formatter,
-                "the entry of account {account} of tenant {tenant} was deleted; make it again with the tenant's label"
+                "the entry of account {account} of tenant {tenant} was deleted; it is served when the platform has made it again, \
+                 with the tenant's label"
             ),
             Self::Contested { tenant, account } => write!(
                 formatter,
                 "account {account} of tenant {tenant} has the same credentials as another entry, which somebody else uses; \
-                 run `allotment pool doctor`"
+                 it is served when the platform has seen to that (`allotment pool doctor`)"
             ),
         }
     }

@@ -120,7 +120,9 @@ impl RuleSet {
     /// Finds the rule that decides. It takes the same time whatever the number of rules, and does not allocate.
     pub fn find<'a>(&'a self, request: &Request<'a>) -> Result<Match<'a>, NoMatch<'a>> {
         let plan = self.words.find(request.plan).filter(|place| *place < self.offers.len());
-        let Some(place) = plan else { return Err(NoMatch::UnknownPlan { plan: request.plan }) };
+        let Some(place) = plan else {
+            return Err(NoMatch::UnknownPlan { plan: request.plan, rules: &self.rules });
+        };
         let offer = &self.offers[place];
         let given: [Option<u32>; INPUTS] = Input::ALL.map(|input| {
             request.input(input).and_then(|value| self.words.find(value)).map(|place| number(place) + 1)
@@ -193,6 +195,8 @@ pub enum NoMatch<'a> {
     UnknownPlan {
         /// The plan.
         plan: &'a str,
+        /// The rules, which name those that exist.
+        rules: &'a [Rule],
     },
     /// No rule is for it.
     NoRule {
@@ -222,7 +226,10 @@ impl std::error::Error for NoMatch<'_> {}
 impl fmt::Display for NoMatch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownPlan { plan } => write!(f, "there is no plan `{plan}`"),
+            Self::UnknownPlan { plan, rules } => {
+                let plans: BTreeSet<&str> = rules.iter().map(|rule| rule.plan.as_str()).collect();
+                write!(f, "there is no plan `{plan}`: expected {}", word::one_of(plans))
+            }
             Self::NoRule { request } => {
                 write!(f, "no rule matches plan `{}`", request.plan)?;
                 for input in Input::ALL {
