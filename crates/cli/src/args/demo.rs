@@ -10,7 +10,7 @@ pub(crate) struct DemoArgs {
     /// The API servers it runs on
     #[arg(long, value_enum, default_value_t = Which::Embedded)]
     pub(crate) landscape: Which,
-    /// Walk through the product, step by step, in two minutes
+    /// Walk through the product, step by step; two minutes at a terminal, where it waits for whoever reads
     #[arg(long)]
     pub(crate) tour: bool,
     /// Keep everything in this folder, and go on from there the next time
@@ -19,6 +19,9 @@ pub(crate) struct DemoArgs {
     /// Kill the operators this often, and start them anew
     #[arg(long, value_name = "TIME", value_parser = often)]
     pub(crate) crash: Option<Duration>,
+    /// Start no operators: `allotment run` can be tried on the servers
+    #[arg(long, conflicts_with_all = ["tour", "crash"])]
+    pub(crate) servers_only: bool,
 }
 
 /// Which API servers.

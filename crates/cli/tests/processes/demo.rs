@@ -20,7 +20,13 @@ async fn the_example_grows_and_nothing_is_left_behind() {
     let text = said_by(&said, "Ctrl-C stops everything").await;
     // The pool as it is at the start, and where to look next.
     assert!(text.contains("aws                         4      3     0        1"), "{text}");
-    assert!(text.contains("/readyz?verbose") && text.contains("pool history aws-01 "), "{text}");
+    let [functions, page] = ["source ", "More to try, step by step: less "]
+        .map(|before| text.lines().find_map(|line| line.trim().strip_prefix(before)).unwrap().to_owned());
+    let tries = fs::read_to_string(&page).unwrap();
+    assert!(tries.contains("/readyz?verbose") && tries.contains("pool history aws-01\n"), "{tries}");
+    // With the first lines of a picture it fits on a small screen, but for the table of the pool.
+    let table = text.lines().filter(|line| line.starts_with("POOL") || line.contains("  0  ")).count();
+    assert!(text.lines().count() - table <= 20, "{text}");
 
     let path = text.lines().find_map(|line| line.trim().strip_prefix("the control plane  ")).unwrap();
     let client = client(Kubeconfig::read_from(path).unwrap()).await.unwrap();
@@ -38,17 +44,17 @@ async fn the_example_grows_and_nothing_is_left_behind() {
         }
     })
     .await;
-    let config = text.lines().find_map(|line| line.rsplit_once(" config=").map(|(_, path)| path)).unwrap();
-    let asked = Command::new(env!("CARGO_BIN_EXE_allotment"))
-        .args(["pool", "history", "aws-01", "--config", config, "--kubeconfig", path])
+    let asked = Command::new("bash")
+        .args(["-c", &format!("source {functions} && allotment pool history aws-01 && control get kcl -A")])
         .output()
         .unwrap();
-    assert!(String::from_utf8_lossy(&asked.stdout).contains("abcd-0001"), "{asked:?}");
+    let answer = String::from_utf8_lossy(&asked.stdout);
+    assert!(answer.contains("abcd-0001") && answer.contains("example-cluster"), "{asked:?}");
 
     let told = Command::new("kill").args(["-INT", &demo.id().to_string()]).status().unwrap();
     assert!(told.success());
     assert!(demo.wait().unwrap().success());
-    assert!(!Path::new(config).exists() && !Path::new(path).exists());
+    assert!([path, &functions, &page].iter().all(|path| !Path::new(path).exists()));
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["said"]);
 }

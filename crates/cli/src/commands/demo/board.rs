@@ -89,11 +89,11 @@ impl Board {
     }
 }
 
-/// Everything that is seen from now on, of all sections.
+/// Everything that is seen from now on, of all sections. What is there at the start comes at once: half of a pool is no picture of it.
 pub(super) fn sightings(
     landscape: &Landscape,
     garden_namespace: &str,
-) -> impl Stream<Item = Sighting> + use<> {
+) -> impl Stream<Item = Vec<Sighting>> + use<> {
     let (garden, control_plane) = (&landscape.garden, &landscape.control_plane);
     let mut all = SelectAll::new();
     let accounts = Api::namespaced(garden.clone(), garden_namespace);
@@ -108,28 +108,29 @@ fn follow<K>(
     api: Api<K>,
     section: Section,
     state: fn(&K) -> String,
-) -> Pin<Box<dyn Stream<Item = Sighting> + Send>>
+) -> Pin<Box<dyn Stream<Item = Vec<Sighting>> + Send>>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
 {
     let sighting =
         move |object: &K, state: Option<String>| Sighting { section, name: object.name_any(), state };
     let mut known = BTreeSet::new();
-    let mut listed = BTreeSet::new();
+    let mut listed = BTreeMap::new();
     let seen = watcher(api, watcher::Config::default()).default_backoff().map(move |event| match event {
         Ok(Event::Init) => {
             listed.clear();
             Vec::new()
         }
         Ok(Event::InitApply(object)) => {
-            listed.insert(object.name_any());
-            vec![sighting(&object, Some(state(&object)))]
+            listed.insert(object.name_any(), sighting(&object, Some(state(&object))));
+            Vec::new()
         }
         Ok(Event::InitDone) => {
-            let gone = known.difference(&listed).cloned();
-            let gone = gone.map(|name| Sighting { section, name, state: None }).collect();
-            known.clone_from(&listed);
-            gone
+            let there = std::mem::take(&mut listed);
+            let before = std::mem::replace(&mut known, there.keys().cloned().collect());
+            let gone = before.into_iter().filter(|name| !there.contains_key(name));
+            let gone: Vec<_> = gone.map(|name| Sighting { section, name, state: None }).collect();
+            there.into_values().chain(gone).collect()
         }
         Ok(Event::Apply(object)) => {
             known.insert(object.name_any());
@@ -142,11 +143,23 @@ where
         // It is tried again.
         Err(_) => Vec::new(),
     });
-    Box::pin(seen.flat_map(futures::stream::iter))
+    Box::pin(seen.filter(|seen: &Vec<Sighting>| std::future::ready(!seen.is_empty())))
 }
 
 /// What is said of an account that anybody may have.
-pub(super) const FREE: &str = "free";
+const FREE: &str = "free";
+
+/// The word under which an account is counted, by what is said of it.
+pub(super) fn group(state: &str) -> &'static str {
+    match state {
+        FREE => FREE,
+        "shared" => "shared",
+        "internal" => "internal",
+        state if state.starts_with("dirty") => "dirty",
+        state if state.starts_with("in quarantine") => "in quarantine",
+        _ => "of tenants",
+    }
+}
 
 fn account(binding: &CredentialsBinding) -> String {
     let label = |key: &str| binding.labels().get(key).map(String::as_str);

@@ -7,7 +7,7 @@
 //! | `cloud` | small clouds behind the accounts |
 //! | `crash` | the operators as a process that is killed again and again |
 //! | `tenants` | two tenants with users of their own, and the policies that keep them apart |
-//! | `words` | what is said at the start |
+//! | `words` | what is said at the start, and what there is to try |
 
 mod board;
 mod cloud;
@@ -34,7 +34,7 @@ use allotment_operator::{
 use anyhow::{Context, Result, bail};
 use cloud::{Cleaning, SmallCloud};
 use crash::{Fate, Victim, free_leases};
-use futures::StreamExt;
+use futures::{StreamExt, future};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{
     Api,
@@ -49,12 +49,13 @@ use std::{
     pin::pin,
     process::ExitStatus,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Instant,
 };
 use tempfile::TempDir;
 use tokio::{runtime::Runtime, signal, sync::oneshot, task::JoinHandle, time::interval};
 use tour::Tour;
 use view::{REDRAW, View};
+use words::{Ending, Words};
 
 /// Slow enough to watch a Shoot grow.
 const STEP_MILLISECONDS: u64 = 2000;
@@ -152,11 +153,12 @@ impl Scene<'_> {
         let config = self.configure()?;
         tenants::settle(landscape, self.folder, &config).await?;
         let stop = signals::stop()?;
-        let hands = Hands::start(landscape, &config, args.crash).await?;
-        output::print(&words::welcome(landscape, what, started.elapsed()))?;
+        let hands = Hands::start(landscape, &config, args).await?;
+        output::print(&words::welcome(landscape, what, started.elapsed(), args.servers_only))?;
         output::print(&self.pool_now(&config).await?)?;
         let address = process::read(&config)?.1.config.server.address;
-        let next_steps = words::next_steps(landscape, &config, &address, &self.end());
+        let ending = Ending { state: args.state.as_deref(), without_operators: args.servers_only };
+        let next_steps = Words::write(landscape, &config, &address, &ending)?.next_steps();
         if !args.tour {
             output::print(&next_steps)?;
         }
@@ -191,7 +193,7 @@ impl Scene<'_> {
                     }
                     output::print(&format!("Everything is still there.\n{next_steps}"))?;
                 }
-                Some(sighting) = sightings.next() => view.see(sighting)?,
+                Some(seen) = sightings.next() => view.see(seen)?,
                 _ = redraw.tick() => view.draw()?,
                 fate = hands.fate() => match hands.meet(fate).await {
                     Ok(told) => view.tell(&told)?,
@@ -201,16 +203,6 @@ impl Scene<'_> {
         };
         hands.stop().await;
         shown
-    }
-
-    fn end(&self) -> String {
-        match &self.args.state {
-            Some(folder) => format!(
-                "Ctrl-C stops everything. It is all in {}, and goes on from there the next time, also after kill -9.",
-                folder.display()
-            ),
-            None => "Ctrl-C stops everything and leaves nothing behind.".to_owned(),
-        }
     }
 
     /// Writes the operators' configuration, if there is none yet.
@@ -263,7 +255,7 @@ impl Scene<'_> {
     }
 }
 
-/// The operators: in this process, or in one that is killed.
+/// The operators: in this process, in one that is killed, or in one that people start themselves.
 enum Hands {
     Here {
         running: JoinHandle<()>,
@@ -272,11 +264,15 @@ enum Hands {
         shoots: Option<JoinHandle<()>>,
     },
     Apart(Box<Victim>),
+    Absent,
 }
 
 impl Hands {
-    async fn start(landscape: &Landscape, config: &Path, crash: Option<Duration>) -> Result<Self> {
-        if let Some(every) = crash {
+    async fn start(landscape: &Landscape, config: &Path, args: &DemoArgs) -> Result<Self> {
+        if args.servers_only {
+            return Ok(Self::Absent);
+        }
+        if let Some(every) = args.crash {
             return Ok(Self::Apart(Box::new(Victim::start(landscape, config, every)?)));
         }
         let kubeconfig = Some(landscape.control_plane_kubeconfig.clone());
@@ -308,7 +304,7 @@ impl Hands {
     fn cleaning(&self) -> Option<Cleaning> {
         match self {
             Self::Here { cleaning, .. } => cleaning.clone(),
-            Self::Apart(_) => None,
+            Self::Apart(_) | Self::Absent => None,
         }
     }
 
@@ -320,6 +316,7 @@ impl Hands {
                 Fate::Ended(ended.map(|()| ExitStatus::default()).map_err(io::Error::other))
             }
             Self::Apart(victim) => victim.fate().await,
+            Self::Absent => future::pending().await,
         }
     }
 
@@ -327,8 +324,10 @@ impl Hands {
     async fn meet(&mut self, fate: Fate) -> Result<String> {
         match (self, fate) {
             (Self::Apart(victim), fate) => victim.meet(fate).await,
-            (Self::Here { .. }, Fate::Ended(Err(error))) => Err(error).context("the operators ended"),
-            (Self::Here { .. }, _) => {
+            (Self::Here { .. } | Self::Absent, Fate::Ended(Err(error))) => {
+                Err(error).context("the operators ended")
+            }
+            (Self::Here { .. } | Self::Absent, _) => {
                 bail!("the operators ended by themselves; without them there is no demo")
             }
         }
@@ -345,6 +344,7 @@ impl Hands {
                 }
             }
             Self::Apart(victim) => victim.stop().await,
+            Self::Absent => (),
         }
     }
 }

@@ -370,15 +370,20 @@ impl<'a> Tour<'a> {
         is: impl Fn(&K) -> Option<T>,
     ) -> Result<T>
     where
-        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Serialize,
     {
         let kind = K::kind(&());
-        let hint = format!("{kind} {name} {what}: see `control describe {kind} {name}`");
-        self.in_time(&hint, async || {
-            let object = api.get(name).await.with_context(|| format!("cannot read {kind} {name}"))?;
-            Ok(is(&object))
-        })
-        .await
+        let awaited = format!("{kind} {name} {what}");
+        let read = async || api.get(name).await.with_context(|| format!("cannot read {kind} {name}"));
+        let waited = self.in_time(&awaited, async || Ok(is(&read().await?))).await;
+        match waited {
+            // The servers are gone when somebody reads this, so it says how the object was.
+            Err(error) => Err(error.context(match read().await {
+                Ok(object) => format!("{kind} {name} was: {}", how(&object)),
+                Err(error) => error.to_string(),
+            })),
+            found => found,
+        }
     }
 
     /// Asks until there is an answer.
@@ -400,6 +405,20 @@ impl<'a> Tour<'a> {
     fn kubeconfigs(&self) -> Api<KubeconfigRequest> {
         Api::namespaced(self.landscape.control_plane.clone(), "default")
     }
+}
+
+/// The phase of an object and its conditions.
+fn how(object: &impl Serialize) -> String {
+    let object = serde_json::to_value(object).unwrap_or_default();
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or("?").to_owned();
+    let condition = |condition: &Value| {
+        let [type_, status, reason, message] =
+            ["type", "status", "reason", "message"].map(|key| text(condition, key));
+        format!("{type_}={status} ({reason}): {message}")
+    };
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten().map(condition);
+    let phase = text(&object["status"], "phase");
+    std::iter::once(phase).chain(conditions).collect::<Vec<_>>().join("; ")
 }
 
 async fn apply<K>(api: Api<K>, object: &Value) -> Result<()>

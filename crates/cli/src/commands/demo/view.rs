@@ -1,11 +1,11 @@
 //! The board as people see it: a picture that stays in its place at a terminal, a line for each change elsewhere.
 
-use super::board::{Board, FREE, Section, Sighting};
+use super::board::{Board, Section, Sighting, group};
 use crate::output::{self, Paint};
 use anyhow::Result;
 use jiff::{Zoned, tz::TimeZone};
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     io::{self, IsTerminal},
     time::Duration,
 };
@@ -39,13 +39,17 @@ impl View {
     }
 
     /// Something was seen. What is there at the start is not news, but for what is under way.
-    pub(super) fn see(&mut self, sighting: Sighting) -> Result<()> {
-        let at_rest = sighting.section == Section::Account && sighting.state.is_some();
-        let is_first = self.board.rows(sighting.section).all(|(name, _)| name != sighting.name);
-        match self.board.see(sighting) {
-            Some(told) if !(at_rest && is_first) => self.tell(&told),
-            _ => Ok(()),
+    pub(super) fn see(&mut self, seen: Vec<Sighting>) -> Result<()> {
+        for sighting in seen {
+            let at_rest = sighting.section == Section::Account && sighting.state.is_some();
+            let is_first = self.board.rows(sighting.section).all(|(name, _)| name != sighting.name);
+            match self.board.see(sighting) {
+                Some(told) if !(at_rest && is_first) => self.tell(&told)?,
+                Some(_) => self.is_stale = true,
+                None => (),
+            }
         }
+        Ok(())
     }
 
     /// Something else happened.
@@ -65,7 +69,9 @@ impl View {
 
     /// Draws the picture over the last one, if it is another.
     pub(super) fn draw(&mut self) -> Result<()> {
-        if !self.is_picture || !std::mem::take(&mut self.is_stale) {
+        // Without its accounts a pool is not known yet.
+        let is_known = self.board.rows(Section::Account).next().is_some();
+        if !self.is_picture || !is_known || !std::mem::take(&mut self.is_stale) {
             return Ok(());
         }
         let (Width(width), Height(height)) = terminal_size().unwrap_or((Width(80), Height(24)));
@@ -80,14 +86,20 @@ impl View {
 
     fn picture(&self, width: usize, height: usize) -> Vec<String> {
         let mut lines = vec![self.paint.bold("accounts")];
-        let free = self.board.rows(Section::Account).filter(|(_, state)| *state == FREE).count();
-        let total = self.board.rows(Section::Account).count();
-        lines.push(format!("  {free} of {total} are free"));
+        let mut counts = BTreeMap::new();
+        for (_, state) in self.board.rows(Section::Account) {
+            *counts.entry(group(state)).or_insert(0_usize) += 1;
+        }
+        let total: usize = counts.values().sum();
+        let groups: Vec<String> = counts.iter().map(|(group, count)| format!("{count} {group}")).collect();
+        lines.push(fit(&format!("  {total}: {}", groups.join(", ")), width));
         for section in Section::ALL {
             let rows: Vec<_> = self
                 .board
                 .rows(section)
-                .filter(|(_, state)| !matches!(*state, FREE | "shared" | "internal"))
+                .filter(|(_, state)| {
+                    section != Section::Account || !matches!(group(state), "free" | "shared" | "internal")
+                })
                 .collect();
             if section != Section::Account && !rows.is_empty() {
                 lines.push(self.paint.bold(&format!("{}s", section.name())));
@@ -117,11 +129,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_account_is_counted_once() {
+        let mut view = View { paint: Paint::none(), is_picture: true, ..View::new(false) };
+        let states = [
+            "free",
+            "free",
+            "shared",
+            "internal",
+            "of tenant acme",
+            "dirty: to be cleaned",
+            "in quarantine, why",
+        ];
+        let seen = |(n, state): (usize, &&str)| Sighting {
+            section: Section::Account,
+            name: format!("a{n}"),
+            state: Some((*state).to_owned()),
+        };
+        view.see(states.iter().enumerate().map(seen).collect()).unwrap();
+        let counted = "  7: 1 dirty, 2 free, 1 in quarantine, 1 internal, 1 of tenants, 1 shared";
+        assert_eq!(view.picture(100, 30)[1], counted);
+        assert!(view.news.is_empty(), "what is there at the start is no news");
+    }
+
+    #[test]
     fn a_picture_fits() {
         let mut view = View { paint: Paint::none(), is_picture: true, ..View::new(false) };
         for n in 0..40 {
             let state = Some(format!("Creating in aws-{n:02}, 40 %: {}", "words ".repeat(30)));
-            view.see(Sighting { section: Section::Cluster, name: format!("c{n}"), state }).unwrap();
+            view.see(vec![Sighting { section: Section::Cluster, name: format!("c{n}"), state }]).unwrap();
         }
         for (width, height) in [(80, 22), (200, 60), (20, 10)] {
             let picture = view.picture(width, height);
