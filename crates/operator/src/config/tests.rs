@@ -263,7 +263,7 @@ clusters:
         "3:3: error[invalid-value]: clusters.namespace: ",
         "5:30: error[invalid-value]: clusters.providers.aws.networking: ",
         "5:51: error[invalid-value]: clusters.providers.aws.floatingPool: ",
-        "6:30: error[invalid-value]: clusters.providers.gcp.volume.size: ",
+        "6:39: error[invalid-value]: clusters.providers.gcp.volume.size: ",
         "9:7: error[invalid-value]: clusters.defaults.maintenance.timeWindow: ",
         "10:20: error[syntax]: unknown key `kubernetes`",
     ];
