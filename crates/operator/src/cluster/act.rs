@@ -289,7 +289,7 @@ impl Inner {
         Ok(())
     }
 
-    fn clusters_in(&self, cluster: &Cluster) -> Api<Cluster> {
+    pub(super) fn clusters_in(&self, cluster: &Cluster) -> Api<Cluster> {
         Api::namespaced(self.control_plane.clone(), &cluster.namespace().unwrap_or_default())
     }
 
