@@ -48,15 +48,21 @@ impl Told {
         Self { waits, reason: failure.map(|failure| failure.reason.clone()) }
     }
 
-    fn is_of(&self, reason: FailureReason) -> bool {
-        self.reason.as_deref() == Some(reason.as_str())
-    }
-
     /// Whether [`tell_lasting`] may have written its failure.
     fn is_lasting(&self) -> bool {
         let lasting =
             [FailureReason::GardenUnavailable, FailureReason::LedgerUnavailable, FailureReason::Halted];
         lasting.into_iter().any(|reason| self.is_of(reason))
+    }
+
+    /// Whether a lasting failure explains what is the matter better. What a server said about the object itself is worth more to its
+    /// reader.
+    fn yields(&self) -> bool {
+        self.reason.is_none() || self.is_lasting() || self.is_of(FailureReason::ServerUnavailable)
+    }
+
+    fn is_of(&self, reason: FailureReason) -> bool {
+        self.reason.as_deref() == Some(reason.as_str())
     }
 }
 
@@ -100,7 +106,7 @@ impl<T: Sync> Reporter<T> for NoObjects {
     }
 
     async fn until_lasting_may_change(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn write(&self, _: &T, _: Option<&Failure>) -> Result<(), CallError> {
@@ -152,8 +158,7 @@ pub async fn tell_lasting<T, R: Reporter<T>>(reporter: &R) {
         for task in reporter.objects() {
             let Some(told) = reporter.told(&task) else { continue };
             let concerns = match &lasting {
-                // What a server said about the object itself is worth more to its reader.
-                Some(failure) => told.waits && (told.reason.is_none() || told.is_of_a_server(failure)),
+                Some(_) => told.waits && told.yields(),
                 None => told.is_lasting(),
             };
             if concerns {
@@ -161,13 +166,6 @@ pub async fn tell_lasting<T, R: Reporter<T>>(reporter: &R) {
             }
         }
         is_told = lasting.is_some() || !is_done;
-    }
-}
-
-impl Told {
-    /// Whether a lasting failure explains better what it says.
-    fn is_of_a_server(&self, failure: &Failure) -> bool {
-        self.is_lasting() || self.is_of(FailureReason::ServerUnavailable) || self.is_of(failure.reason)
     }
 }
 

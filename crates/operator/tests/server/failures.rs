@@ -7,10 +7,11 @@ use super::{
 };
 use allotment_api::{
     condition::Condition,
-    kyma::{ClusterPhase, SubscriptionPhase, SubscriptionRequest},
+    kyma::{Cluster, ClusterPhase, SubscriptionPhase, SubscriptionRequest},
 };
 use allotment_operator::{
     dependencies::Dependency,
+    ledger::{Ledger, Place},
     metrics::Metrics,
     runtime::{clock::Clock, controller::Controller as _},
     subscription::{Operator, Parts},
@@ -163,9 +164,7 @@ pub async fn a_cluster_repeats_what_the_garden_answers(landscape: Landscape) -> 
     faults.begin(Failing::Answers(Method::PATCH, "/shoots/", 500, "the schema has no field spec.wrong"));
     let play = Play::new(&failing, 1).await?;
     play.create("c", |_| ()).await?;
-    let failure = |cluster: &allotment_api::kyma::Cluster| {
-        reconciled(cluster.status.as_ref().map(|status| &status.conditions))
-    };
+    let failure = |cluster: &Cluster| reconciled(cluster.status.as_ref().map(|status| &status.conditions));
     let cluster = play.that("c", "has a failure", |cluster| failure(cluster).is_some()).await?;
     let (reason, message) = failure(&cluster).unwrap();
     assert_eq!(reason, "ServerError");
@@ -179,11 +178,12 @@ pub async fn a_cluster_repeats_what_the_garden_answers(landscape: Landscape) -> 
 
 pub async fn a_kubeconfig_request_repeats_what_the_control_plane_answers(landscape: Landscape) -> Outcome {
     let (mut desk, faults) = (Desk::new(&landscape).await?, Faults::default());
-    faults.begin(Failing::Answers(Method::POST, "/secrets", 500, "the webhook of secrets is broken"));
+    faults.begin(Failing::Answers(Method::PATCH, "/secrets/", 500, "the webhook of secrets is broken"));
     let control_plane = faults.on(&desk.play.stage.plot.landscape.control_plane);
     desk.start_as(control_plane)?;
+    // The operator without faults ends with that.
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let mut spec = reads_config_maps();
-    spec["expiration"] = json!(3600);
     spec["secretRef"] = json!({ "name": "access" });
     desk.ask("k", spec).await?;
     let message = desk.because("k", "Reconciled", "ServerError").await?;
@@ -239,15 +239,16 @@ pub async fn those_that_wait_are_told_that_nothing_is_handed_out(landscape: Land
         stage.ask("waits", "ga-1").await?;
         stage.in_phase("waits", SubscriptionPhase::Waiting).await?;
     }
-    let other = Stage::on(stage.plot.clone()).await?;
-    let _second = other.start_with("two", &other.ledger);
+    let place = Place { garden: "test".to_owned(), project: stage.plot.garden_namespace.clone() };
+    let other = Ledger::open("sqlite::memory:", place).await?;
+    let halted = stage.start_with("two", &other);
     stage.ask("new", "ga-2").await?;
     for name in ["waits", "new"] {
         let message = fails(&stage, name, "Halted").await?;
         assert!(message.contains("nothing for you to do"), "{message}");
     }
-    drop(_second);
-    let _third = stage.start();
+    drop(halted);
+    let _running = stage.start();
     stage.in_phase("new", SubscriptionPhase::Waiting).await?;
     recovers(&stage, "waits").await?;
     recovers(&stage, "new").await?;
@@ -266,7 +267,7 @@ pub async fn a_cluster_that_waits_for_an_account_is_told_of_its_requests_failure
     })
     .await?;
     metrics.dependencies().failed(Dependency::LedgerWrite, "its disk is full");
-    let says = |cluster: &allotment_api::kyma::Cluster| {
+    let says = |cluster: &Cluster| {
         clusters::condition(cluster, "ClusterProvisioned")
             .is_some_and(|it| it.2.contains("ledger of accounts"))
     };
