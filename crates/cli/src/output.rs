@@ -1,8 +1,10 @@
 //! How things are printed: the one place that writes to standard output and standard error.
 
 mod lines;
+mod log;
 
 pub(crate) use lines::Lines;
+pub(crate) use log::{LogFormat, log};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;

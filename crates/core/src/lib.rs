@@ -8,6 +8,7 @@
 //! | [`cleanup`] | what is deleted in a returned account, and when it is proven empty |
 //! | [`cluster`] | what Shoot a Cluster becomes, and what is done next about it |
 //! | [`condition`] | when a condition changes, and when its transition time does |
+//! | [`failure`] | what an object says while its reconcile fails |
 //! | [`label`] | what can be the value of a label |
 //! | [`marks`] | which finalizers and ownerReferences are not ours |
 //! | [`openmcp`] | the ClusterProvider contract: profiles, responsibility, scheduling |
@@ -23,6 +24,7 @@ pub mod check;
 pub mod cleanup;
 pub mod cluster;
 pub mod condition;
+pub mod failure;
 mod glob;
 pub mod label;
 pub mod marks;

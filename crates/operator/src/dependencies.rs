@@ -11,6 +11,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+use tokio::sync::watch;
 
 /// A failure that is over sooner is none: API servers restart, connections are closed in the middle of a call.
 const GRACE: SignedDuration = SignedDuration::from_secs(5);
@@ -103,6 +104,8 @@ impl fmt::Display for Dependency {
 pub struct Dependencies {
     clock: Clock,
     states: Arc<Mutex<BTreeMap<Dependency, State>>>,
+    /// Counts the failures that began or ended.
+    changed: watch::Sender<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -158,7 +161,7 @@ impl fmt::Display for Statement {
 impl Dependencies {
     /// Nothing is known yet.
     pub fn new(clock: Clock) -> Self {
-        Self { clock, states: Arc::default() }
+        Self { clock, states: Arc::default(), changed: watch::channel(0).0 }
     }
 
     /// It did what it was asked for.
@@ -167,7 +170,10 @@ impl Dependencies {
         let mut states = self.lock();
         let state = states.entry(dependency).or_default();
         state.succeeded_at = Some(now);
-        if let Some(Failing { since, is_logged: true, .. }) = state.failing.take() {
+        let Some(Failing { since, is_logged, .. }) = state.failing.take() else { return };
+        drop(states);
+        self.changed.send_modify(|count| *count += 1);
+        if is_logged {
             let seconds = now.duration_since(since).as_secs();
             tracing::info!(%dependency, seconds, "works again");
         }
@@ -179,6 +185,9 @@ impl Dependencies {
         let mut states = self.lock();
         let state = states.entry(dependency).or_default();
         let fresh = || Failing { since: now, error: String::new(), is_logged: false };
+        if state.failing.is_none() {
+            self.changed.send_modify(|count| *count += 1);
+        }
         let failing = state.failing.get_or_insert_with(fresh);
         failing.error = error.into();
         if !failing.is_logged && now.duration_since(failing.since) >= GRACE {
@@ -205,6 +214,29 @@ impl Dependencies {
             }
         };
         Dependency::ALL.iter().filter_map(known).map(statement).collect()
+    }
+
+    /// Those of these that fail for longer than the grace, in the order in which they are given.
+    pub fn failing(&self, of: &[Dependency]) -> Vec<Dependency> {
+        let (at, states) = (self.clock.now(), self.lock());
+        let fails = |dependency: &&Dependency| {
+            let failing = states.get(*dependency).and_then(|state| state.failing.as_ref());
+            failing.is_some_and(|failing| at.duration_since(failing.since) >= GRACE)
+        };
+        of.iter().filter(fails).copied().collect()
+    }
+
+    /// Waits until one of these fails, though it may be for a moment only.
+    pub async fn until_one_fails(&self, of: &[Dependency]) {
+        let mut changes = self.changed.subscribe();
+        let fails = || {
+            let states = self.lock();
+            of.iter().any(|it| states.get(it).is_some_and(|state| state.failing.is_some()))
+        };
+        while !fails() {
+            // The sender lives as long as we do.
+            let _ = changes.changed().await;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Dependency, State>> {
@@ -246,6 +278,8 @@ mod tests {
         assert!(!only(&dependencies).is_failing());
         seconds.store(160, Ordering::Relaxed);
         dependencies.failed(Dependency::GardenRead, "no answer in 10 s");
+        assert_eq!(dependencies.failing(&Dependency::ALL), [Dependency::GardenRead]);
+        assert_eq!(dependencies.failing(&[Dependency::Lease]), []);
         let text = only(&dependencies).to_string();
         assert!(text.starts_with("fails since 1970-01-01T00:01:40Z (60 s): no answer in 10 s; "), "{text}");
         assert!(text.contains("nothing is handed out") && text.contains("gardener.kubeconfig"), "{text}");

@@ -1,7 +1,7 @@
 //! What users type to run the operators, and about their configuration.
 
 use super::config_file::ConfigFile;
-use crate::output::Format;
+use crate::output::{Format, LogFormat};
 use allotment_operator::config::Controller;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
@@ -16,6 +16,9 @@ pub(crate) struct RunArgs {
     /// The operators to run, whatever the configuration says
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) controllers: Option<Vec<ControllerName>>,
+    /// What a line of the log looks like; RUST_LOG sets its level [env: ALLOTMENT_LOG_FORMAT] [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

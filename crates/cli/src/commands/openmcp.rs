@@ -1,9 +1,9 @@
 //! `allotment openmcp`: the ClusterProvider.
 
-use super::{run::log, signals};
+use super::signals;
 use crate::{
     args::openmcp::{CommonArgs, OpenmcpCommand, RunArgs},
-    output,
+    output::{self, LogFormat},
 };
 use allotment_api::openmcp::gardener::names::{ACCESS_NAMESPACE, ACCESS_NAMESPACE_VARIABLE};
 use allotment_operator::{
@@ -31,7 +31,7 @@ pub(crate) fn run(command: OpenmcpCommand) -> Result<ExitCode> {
 }
 
 async fn install(args: CommonArgs) -> Result<ExitCode> {
-    log(args.verbosity.level());
+    output::log(args.verbosity.level(), LogFormat::find(None));
     process::check(&instance(&args))?;
     let platform = process::platform(args.kubeconfig.as_deref(), &Metrics::new()).await?;
     for (name, installed) in init(&platform).await? {
@@ -45,7 +45,7 @@ async fn install(args: CommonArgs) -> Result<ExitCode> {
 }
 
 async fn serve(args: RunArgs) -> Result<ExitCode> {
-    log(args.common.verbosity.level());
+    output::log(args.common.verbosity.level(), LogFormat::find(None));
     let mut stop = pin!(signals::stop()?);
     let options = options(args)?;
     let started = tokio::select! {

@@ -3,17 +3,16 @@
 use super::{config_file, show, signals};
 use crate::{
     args::operators::RunArgs,
-    output::{self, Paint},
+    output::{self, LogFormat, Paint},
 };
 use allotment_operator::process::{Options, Process, StartError};
 use anyhow::{Context, Result};
 use std::{pin::pin, process::ExitCode};
 use tokio::runtime::Runtime;
-use tracing_subscriber::EnvFilter;
 
 pub(crate) fn run(args: RunArgs) -> Result<ExitCode> {
-    log("info");
-    let RunArgs { config, kubeconfig, controllers } = args;
+    let RunArgs { config, kubeconfig, controllers, log_format } = args;
+    output::log("info", LogFormat::find(log_format));
     let config = match config_file::find(config.config.as_deref()) {
         Ok(config) => config,
         Err(code) => return Ok(code),
@@ -54,17 +53,4 @@ pub(crate) fn refuse(error: StartError) -> ExitCode {
         output::complain(&error.into());
     }
     ExitCode::FAILURE
-}
-
-/// Logs to standard error, as `RUST_LOG` says.
-pub(crate) fn log(default: &str) {
-    // The client's own line about a connection that failed does not say which; ours do.
-    let default = format!("{default},kube_client::client::builder=off");
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    // Somebody else may have set it up already.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(Paint::for_standard_error().is_on())
-        .with_writer(std::io::stderr)
-        .try_init();
 }

@@ -1,6 +1,7 @@
 //! Servers and stores that fail: `/readyz?verbose` and metrics report it within seconds, and report when it is over.
 
 use super::world::{Running, World, until};
+use allotment_api::kyma::SubscriptionPhase;
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -99,15 +100,39 @@ async fn works_again(process: &Running, dependency: &str) {
     process.get_with("/metrics", &working).await;
 }
 
+/// Waits until a request that waits has this failure, or none.
+async fn tells(world: &World, name: &str, failure: Option<&str>) {
+    let began = Instant::now();
+    until(&format!("request {name} has the failure {failure:?}"), async || {
+        let request = world.requests().get(name).await.map_err(|error| error.to_string())?;
+        let conditions = request.status.map(|status| status.conditions).unwrap_or_default();
+        let told = conditions.iter().find(|condition| condition.type_ == "Reconciled");
+        match told.map(|condition| condition.reason.as_str()) == failure {
+            true => Ok(()),
+            false => Err(format!("{told:?}")),
+        }
+    })
+    .await;
+    assert!(began.elapsed() < SHOWN_WITHIN, "{:?}", began.elapsed());
+}
+
+/// A request that nobody wakes.
+async fn wait_for_an_account(world: &World) {
+    world.ask("waits", "t-1").await;
+    world.in_phase("waits", SubscriptionPhase::Waiting).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_garden_that_is_gone_shows_and_so_does_its_return() {
     let world = World::new().await;
     let (mut way, _) = behind_a_way(&world).await;
     let process = world.run("one");
     process.get_with("/readyz?verbose", "[+] handing out").await;
+    wait_for_an_account(&world).await;
 
     way.cut().await;
     fails(&process, "garden-read", "check the garden's API server").await;
+    tells(&world, "waits", Some("GardenUnavailable")).await;
     let (code, text) = process.get("/readyz?verbose").await;
     assert_eq!(code, 200, "{text}");
     assert!(text.contains("[!] handing out: "), "{text}");
@@ -117,6 +142,8 @@ async fn a_garden_that_is_gone_shows_and_so_does_its_return() {
     works_again(&process, "garden-read").await;
     process.get_with("/readyz?verbose", "[+] handing out").await;
     process.get_with("/metrics", "allotment_halted 0").await;
+    tells(&world, "waits", None).await;
+    assert!(!process.log().contains("ServiceError"), "{}", process.log());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,10 +178,29 @@ async fn a_ledger_whose_file_was_deleted_shows() {
     let world = World::new().await;
     let process = world.run("one");
     process.get_with("/readyz?verbose", "[+] handing out").await;
+    wait_for_an_account(&world).await;
     let (file, aside) = (world.ledger_file(), world.folder().join("aside.db"));
     fs::rename(&file, &aside).unwrap();
     fails(&process, "ledger-read", "was removed or replaced").await;
     process.get_with("/readyz?verbose", "[!] handing out: ").await;
+    tells(&world, "waits", Some("LedgerUnavailable")).await;
+    let (code, text) = process.get("/readyz").await;
+    assert_eq!(code, 200, "no other replica has another ledger: {text}");
+    assert!(text.contains("[-] ledger: ") && text.ends_with("ok\n"), "{text}");
     fs::rename(&aside, &file).unwrap();
     works_again(&process, "ledger-read").await;
+    tells(&world, "waits", None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_can_be_read_by_machines() {
+    let world = World::new().await;
+    let process = world.run_with("one", |command| {
+        command.env("ALLOTMENT_LOG_FORMAT", "json");
+    });
+    process.get_with("/readyz?verbose", "[+] handing out").await;
+    let log = process.log();
+    let lines: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let started = lines.iter().find(|line| line["message"] == "starting");
+    assert!(started.is_some_and(|line| line["level"] == "INFO" && line["identity"].is_string()), "{log}");
 }

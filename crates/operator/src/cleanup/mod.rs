@@ -41,6 +41,7 @@ pub use report::{Listed, Report};
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
 
 use allotment_core::pool::AccountName;
+use std::fmt;
 
 /// Something to reconcile.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,4 +54,15 @@ pub enum Task {
     Shoot(String),
     /// Every dirty account.
     Resync,
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Account(account) => write!(f, "account {account}"),
+            Self::Baseline(account) => write!(f, "baseline of account {account}"),
+            Self::Shoot(name) => write!(f, "Shoot {name}"),
+            Self::Resync => f.write_str("all dirty accounts"),
+        }
+    }
 }

@@ -20,7 +20,8 @@ use crate::{
         keep::{Cache, Keeper},
         lease::Candidate,
         queue::{Outcome, Queue, fair::FairKey},
-        work::work,
+        report::NoObjects,
+        work::{Worker, work},
     },
     subscription::Followed,
 };
@@ -283,7 +284,9 @@ impl Controller for Operator {
                 Task::Baseline(_) => FairKey::namespace("baselines"),
                 Task::Account(_) | Task::Shoot(_) | Task::Resync => FairKey::Everybody,
             };
-            work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| async move {
+            // Accounts have their reports; requests are the subscription operator's.
+            let worker = Worker { metrics: &inner.metrics, controller: CONTROLLER, reporter: &NoObjects };
+            work(inner.settings.workers, &inner.queue, &worker, key, |task| async move {
                 self.reconcile(&task).await
             })
             .await;

@@ -237,7 +237,7 @@ impl Inner {
         };
         if let Err(trouble) = &applied {
             self.targets.forget(&key_of(scene));
-            tracing::warn!(cluster = %scene.name, %trouble, "cannot look into the cluster");
+            tracing::warn!(cluster = %scene.name, error = %trouble, "cannot look into the cluster");
         } else {
             let standing = scene.standing.clone().and_then(Result::ok);
             self.has_looked_into(scene, standing);
@@ -289,7 +289,7 @@ impl Inner {
         Ok(())
     }
 
-    fn clusters_in(&self, cluster: &Cluster) -> Api<Cluster> {
+    pub(super) fn clusters_in(&self, cluster: &Cluster) -> Api<Cluster> {
         Api::namespaced(self.control_plane.clone(), &cluster.namespace().unwrap_or_default())
     }
 

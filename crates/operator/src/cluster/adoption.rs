@@ -197,7 +197,9 @@ impl Inner {
             written => written?,
         };
         let Some(written) = written else { return Ok(()) };
-        tracing::info!(adoption = name, because = ?progress, "adoption reviewed");
+        let said = written.status.as_ref().and_then(|status| status.conditions.first());
+        let because = said.map(|condition| condition.message.as_str()).unwrap_or_default();
+        tracing::info!(adoption = name, because, "adoption reviewed");
         self.index().learn_adoption(written);
         Ok(())
     }

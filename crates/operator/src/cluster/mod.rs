@@ -10,6 +10,7 @@
 //! | `issuers` | the ConfigMaps in the garden that say who may log in |
 //! | `adoption` | Shoots that the platform has a Cluster adopt |
 //! | `orphan` | requests whose Cluster is gone |
+//! | `report` | what a Cluster says while its reconcile fails |
 //! | `inspect` | what somebody is told who asks from outside |
 //! | `rollout` | how fast what nobody asked for is rolled out |
 
@@ -22,6 +23,7 @@ mod inspect;
 mod issuers;
 mod look;
 mod orphan;
+mod report;
 mod rollout;
 mod run;
 mod trouble;
@@ -32,6 +34,8 @@ pub use inspect::{Forecast, Found, Inspector};
 pub use run::{LEASE_NAME, Operator, Parts, Policy, Settings};
 pub use trouble::Trouble;
 
+use std::fmt;
+
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
@@ -41,4 +45,14 @@ pub enum Task {
     Orphan(ClusterName),
     /// A ShootAdoption whose Cluster is not there, by name.
     Adoption(String),
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cluster(name) => write!(f, "Cluster {name}"),
+            Self::Orphan(name) => write!(f, "SubscriptionRequest {name}"),
+            Self::Adoption(name) => write!(f, "ShootAdoption {name}"),
+        }
+    }
 }

@@ -17,7 +17,8 @@ use crate::{
         keep::{Cache, Keeper},
         lease::Candidate,
         queue::{Queue, fair::FairKey},
-        work::work,
+        report::tell_lasting,
+        work::{Worker, work},
     },
     target::Targets,
     tenancy::NamespaceRoles,
@@ -225,7 +226,8 @@ impl Controller for Operator {
             inner.queue.clear();
             inner.enqueue_all();
             let key = |task: &Task| inner.fair_key(task);
-            work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| {
+            let worker = Worker { metrics: &inner.metrics, controller: CONTROLLER, reporter: &**inner };
+            let working = work(inner.settings.workers, &inner.queue, &worker, key, |task| {
                 let inner = inner.clone();
                 Box::pin(async move {
                     match task {
@@ -234,8 +236,8 @@ impl Controller for Operator {
                         Task::Adoption(name) => inner.reconcile_adoption(&name).await,
                     }
                 })
-            })
-            .await;
+            });
+            tokio::join!(Box::pin(working), Box::pin(tell_lasting(&**inner)));
         }
         .boxed()
     }

@@ -1,6 +1,7 @@
 //! Why a look at a Cluster did not come to its end.
 
-use crate::runtime::{call::CallError, queue::Outcome, work::Obstacle};
+use crate::runtime::{call::CallError, queue::Outcome, report::Report, work::Obstacle};
+use allotment_core::failure::{Failure, FailureReason};
 
 /// Why a look at a Cluster did not come to its end. It is looked at again.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +18,7 @@ pub enum Trouble {
         why: &'static str,
     },
     /// The decisions do not come to an end.
-    #[error("there is always one more step to take, the next one being to {0}")]
+    #[error("reconcile did not converge after 20 steps (bug); next step: {0}")]
     Endless(String),
 }
 
@@ -26,7 +27,7 @@ impl Obstacle for Trouble {
         match self {
             Self::Call(error) => error.category(),
             Self::Account { .. } => "account",
-            Self::Endless(_) => "endless",
+            Self::Endless(_) => "bug",
         }
     }
 
@@ -34,6 +35,16 @@ impl Obstacle for Trouble {
         match self {
             Self::Call(error) if error.is_conflict() => Outcome::Again,
             _ => Outcome::Failed,
+        }
+    }
+
+    fn report(&self) -> Report {
+        match self {
+            Self::Call(error) => error.report(),
+            Self::Account { .. } => {
+                Report::Failed(Failure::new(FailureReason::AccountChanged, self.to_string()))
+            }
+            Self::Endless(_) => Report::Failed(Failure::new(FailureReason::InternalError, self.to_string())),
         }
     }
 }

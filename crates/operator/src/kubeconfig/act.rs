@@ -26,6 +26,7 @@ use allotment_core::{
         grant::{Grant, Parts, kubeconfig, place},
     },
     marks::{FINALIZER_RESTORED, HOLDS},
+    text::without_addresses,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use kube::{
@@ -402,7 +403,9 @@ impl Inner {
                 };
                 format!("{cause}; create it, or set spec.role.createNamespace")
             }
-            _ => trouble.to_string(),
+            // Words of whoever brought the cluster are not hidden from them.
+            TargetTrouble::Refused { .. } | TargetTrouble::NoClient { .. } => trouble.to_string(),
+            _ => without_addresses(&trouble.to_string()),
         };
         let is_shut = matches!(trouble, TargetTrouble::NoSecret { .. } | TargetTrouble::NoSecretKey { .. });
         let is_gone = reason == "ClusterGone" || self.planted.has(Planted::SilentIsGone);

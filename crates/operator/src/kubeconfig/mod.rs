@@ -9,6 +9,7 @@
 //! | `inside` | the steps, as far as they are inside a cluster |
 //! | `minting` | how often a cluster is asked for a token |
 //! | `publish` | where a kubeconfig goes, and where it is found again |
+//! | `report` | what a request says while its reconcile fails |
 
 mod act;
 mod index;
@@ -17,6 +18,7 @@ mod look;
 mod minting;
 mod ownership;
 mod publish;
+mod report;
 mod run;
 mod trouble;
 

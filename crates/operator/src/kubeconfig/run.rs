@@ -18,7 +18,8 @@ use crate::{
         lease::Candidate,
         looks::Looks,
         queue::{Queue, fair::FairKey},
-        work::work,
+        report::tell_lasting,
+        work::{Worker, work},
     },
     target::{Key, Targets},
     tenancy::NamespaceRoles,
@@ -105,7 +106,7 @@ pub(crate) struct Inner {
     pub(super) roles: Arc<NamespaceRoles>,
     fairness: RwLock<Arc<Fairness>>,
     pub(super) clock: Clock,
-    metrics: Metrics,
+    pub(super) metrics: Metrics,
     pub(super) recorder: Recorder,
     cache: Cache<Index>,
     queue: Queue<RequestName>,
@@ -216,11 +217,12 @@ impl Controller for Operator {
             inner.forget_terms();
             self.resync();
             let key = |name: &RequestName| inner.fair_key(name);
-            work(inner.settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |name| {
+            let worker = Worker { metrics: &inner.metrics, controller: CONTROLLER, reporter: &**inner };
+            let working = work(inner.settings.workers, &inner.queue, &worker, key, |name| {
                 let inner = inner.clone();
                 Box::pin(async move { inner.look_at_request(&name).await })
-            })
-            .await;
+            });
+            tokio::join!(Box::pin(working), Box::pin(tell_lasting(&**inner)));
         }
         .boxed()
     }

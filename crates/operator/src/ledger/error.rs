@@ -1,6 +1,10 @@
 //! What can go wrong with the ledger, for the person who reads it at night.
 
-use allotment_core::pool::{AccountName, Epoch};
+use crate::runtime::report::Report;
+use allotment_core::{
+    failure::{Failure, FailureReason},
+    pool::{AccountName, Epoch},
+};
 
 /// An operation on the ledger that did not happen, or of which it is not known whether it did.
 ///
@@ -159,6 +163,40 @@ impl LedgerError {
             Self::Occupied { .. } => "occupied",
             Self::Refused { .. } => "refused",
             Self::Broken { .. } => "broken",
+        }
+    }
+
+    /// What the condition of the request says that the operation was for. Nothing about the database itself is a tenant's to know.
+    pub fn report(&self) -> Report {
+        let unavailable = |what: &str| {
+            let what = format!("the ledger of accounts {what}");
+            Report::Failed(Failure::new(FailureReason::LedgerUnavailable, what))
+        };
+        match self {
+            // Somebody else was faster, or leads.
+            Self::Contended { .. } | Self::Changed { .. } | Self::Stale { .. } | Self::WentBack { .. } => {
+                Report::Unchanged
+            }
+            Self::Unavailable { .. } => unavailable("does not answer"),
+            Self::Database { state, .. } => unavailable(match state {
+                DatabaseState::ReadOnly => "takes no entries",
+                DatabaseState::Starting => "is starting",
+                DatabaseState::DiskFull => "takes no entries: its disk is full",
+                DatabaseState::LoginRefused
+                | DatabaseState::TlsRefused
+                | DatabaseState::ClearPassword
+                | DatabaseState::RightsMissing => "does not let the platform in",
+            }),
+            Self::Address(_)
+            | Self::Newer { .. }
+            | Self::Older { .. }
+            | Self::Missing { .. }
+            | Self::OpenedToRead { .. }
+            | Self::Backup(_)
+            | Self::Broken { .. } => unavailable("cannot be used"),
+            Self::Occupied { .. } | Self::Refused { .. } => {
+                Report::Failed(Failure::new(FailureReason::LedgerRefused, self.to_string()))
+            }
         }
     }
 

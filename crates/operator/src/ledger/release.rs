@@ -7,7 +7,7 @@ use super::{
     transaction::Transaction,
 };
 use allotment_core::pool::{AccountName, Holding, PoolKey, RequestUid, Tenant};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 /// What a live look showed of the account that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,17 @@ pub enum Released {
         /// Which.
         account: AccountName,
     },
+}
+
+impl fmt::Display for Released {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotHeld => f.write_str("nothing"),
+            Self::Queued => f.write_str("its place in the queue"),
+            Self::Kept { clusters_left, .. } => write!(f, "its account, with {clusters_left} clusters left"),
+            Self::Emptied { .. } => f.write_str("its account, which is empty now"),
+        }
+    }
 }
 
 pub(super) async fn release(

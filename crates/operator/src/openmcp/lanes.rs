@@ -4,13 +4,14 @@ use crate::{
     metrics::Metrics,
     runtime::{
         queue::{Outcome, Queue, fair::FairKey},
-        work::{Obstacle, work_alone},
+        report::NoObjects,
+        work::{Obstacle, Worker, work_alone},
     },
 };
 use futures::{StreamExt, stream::FuturesUnordered};
 use std::{
     collections::BTreeMap,
-    fmt::Debug,
+    fmt::Display,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::{sync::watch, time::Instant};
@@ -22,7 +23,7 @@ pub struct Lanes<T> {
     count: watch::Sender<usize>,
 }
 
-impl<T: Ord + Clone + Debug> Lanes<T> {
+impl<T: Ord + Clone + Display + Sync> Lanes<T> {
     /// Nothing to do.
     pub fn new() -> Self {
         Self { queues: Mutex::default(), count: watch::channel(0).0 }
@@ -65,6 +66,8 @@ impl<T: Ord + Clone + Debug> Lanes<T> {
         look: impl Fn(T) -> F,
     ) {
         let (mut count, key, look) = (self.count.subscribe(), &key, &look);
+        // The kinds of openMCP have conditions of their own for what fails in a garden.
+        let worker = &Worker { metrics, controller, reporter: &NoObjects };
         let mut served: BTreeMap<String, Arc<Queue<T>>> = BTreeMap::new();
         let mut working = FuturesUnordered::new();
         loop {
@@ -77,7 +80,7 @@ impl<T: Ord + Clone + Debug> Lanes<T> {
                 for _ in 0..workers.max(1) {
                     let queue = queue.clone();
                     working.push(Box::pin(async move {
-                        work_alone(&queue, metrics, controller, key, look).await;
+                        work_alone(&queue, worker, key, look).await;
                     }));
                 }
                 served.insert(lane, queue);
@@ -96,7 +99,7 @@ impl<T: Ord + Clone + Debug> Lanes<T> {
     }
 }
 
-impl<T: Ord + Clone + Debug> Default for Lanes<T> {
+impl<T: Ord + Clone + Display + Sync> Default for Lanes<T> {
     fn default() -> Self {
         Self::new()
     }

@@ -1,7 +1,11 @@
 //! Calls to API servers: each has a deadline, and its failure says what was tried.
 
-use allotment_core::text::one_line;
-use std::{future::Future, time::Duration};
+use super::report::Report;
+use allotment_core::{
+    failure::{Failure, FailureReason},
+    text::{one_line, without_addresses},
+};
+use std::{error::Error, future::Future, time::Duration};
 use tokio::time::timeout;
 
 /// No single call may take longer: a hung connection must not hold a worker.
@@ -101,6 +105,49 @@ impl CallError {
         }
     }
 
+    /// What the condition of the object says that the call was made for.
+    pub fn report(&self) -> Report {
+        match self {
+            // Read again, and tried again at once.
+            error if error.is_conflict() => Report::Unchanged,
+            error => Report::Failed(error.failure()),
+        }
+    }
+
+    fn failure(&self) -> Failure {
+        let unavailable = |text: String| Failure::new(FailureReason::ServerUnavailable, text);
+        match self {
+            Self::Deadline { .. } | Self::Foreign { .. } => unavailable(self.to_string()),
+            Self::Refused { what, source } => match &**source {
+                kube::Error::Api(status) => match status.code {
+                    401 => unavailable(format!(
+                        "cannot {what}: the server does not accept the platform's credentials (401)"
+                    )),
+                    429 => unavailable(format!("cannot {what}: the server has too much to do (429)")),
+                    code @ 502..=504 => {
+                        unavailable(format!("cannot {what}: the server is not available ({code})"))
+                    }
+                    // It would name the platform's user. Refusals of webhooks have the same code, and are about the object.
+                    403 if status.message.contains("User \"") && status.message.contains("\" cannot ") => {
+                        Failure::new(
+                            FailureReason::ServerError,
+                            format!("cannot {what}: the platform lacks a right for that (403)"),
+                        )
+                    }
+                    _ => {
+                        let text = format!("cannot {what}: {}", without_addresses(&reason(source)));
+                        Failure::new(FailureReason::ServerError, text)
+                    }
+                },
+                kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => Failure::new(
+                    FailureReason::ServerError,
+                    format!("cannot {what}: the server's answer cannot be read"),
+                ),
+                _ => unavailable(format!("cannot {what}: the server cannot be reached")),
+            },
+        }
+    }
+
     /// One of a few words, for metrics.
     pub fn category(&self) -> &'static str {
         match self.code() {
@@ -122,8 +169,26 @@ pub(super) fn reason(error: &kube::Error) -> String {
         kube::Error::Api(status) => {
             format!("{} ({})", one_line(&status.message, LONGEST_REASON), status.code)
         }
-        other => one_line(&other.to_string(), LONGEST_REASON),
+        // What failed is a request in any case.
+        kube::Error::Service(source) => one_line(&with_causes(&**source), LONGEST_REASON),
+        other => one_line(&with_causes(other), LONGEST_REASON),
     }
+}
+
+/// An error with all of its causes: the outermost often says only that a request failed.
+pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let words = inner.to_string();
+        // Wrappers repeat what they wrap.
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        cause = inner.source();
+    }
+    text
 }
 
 /// Calls, with the deadline. `what` says what is tried, as in "label CredentialsBinding a".
@@ -135,5 +200,79 @@ pub async fn call<T>(
         Ok(Ok(value)) => Ok(value),
         Ok(Err(source)) => Err(CallError::Refused { what: what(), source: Box::new(source) }),
         Err(_) => Err(CallError::Deadline { what: what() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::Status;
+
+    fn answered(code: u16, message: &str) -> CallError {
+        let status = Status::failure(message, "Reason").with_code(code);
+        CallError::Refused {
+            what: "apply Shoot a".to_owned(),
+            source: Box::new(kube::Error::Api(Box::new(status))),
+        }
+    }
+
+    fn said(error: &CallError) -> Option<(FailureReason, String)> {
+        match error.report() {
+            Report::Failed(failure) => Some((failure.reason, failure.what)),
+            Report::Unchanged | Report::Finished => None,
+        }
+    }
+
+    #[test]
+    fn a_condition_repeats_what_a_server_says_about_the_object_and_nothing_about_the_platform() {
+        let unavailable = FailureReason::ServerUnavailable;
+        for (error, reason, says) in [
+            (
+                answered(500, "field not declared in schema"),
+                FailureReason::ServerError,
+                "cannot apply Shoot a: field not declared in schema (500)",
+            ),
+            (
+                answered(500, "Post \"https://hook.svc/x\": dial tcp 10.0.0.7:443: refused"),
+                FailureReason::ServerError,
+                "cannot apply Shoot a: Post \"[address]\": dial tcp [address]: refused (500)",
+            ),
+            (
+                answered(403, "shoots \"a\" is forbidden: User \"robot\" cannot patch resource \"shoots\""),
+                FailureReason::ServerError,
+                "cannot apply Shoot a: the platform lacks a right for that (403)",
+            ),
+            (
+                answered(401, "Unauthorized"),
+                unavailable,
+                "cannot apply Shoot a: the server does not accept the platform's credentials (401)",
+            ),
+            (
+                answered(503, "<html>request 17</html>"),
+                unavailable,
+                "cannot apply Shoot a: the server is not available (503)",
+            ),
+            (
+                CallError::Deadline { what: "read Shoot a".to_owned() },
+                unavailable,
+                "cannot read Shoot a: no answer in 10 s",
+            ),
+        ] {
+            assert_eq!(said(&error), Some((reason, says.to_owned())));
+        }
+        assert_eq!(said(&answered(409, "the object has been modified")), None);
+    }
+
+    #[test]
+    fn an_error_is_printed_with_its_causes() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("client error (Connect)")]
+        struct Client(#[source] std::io::Error);
+        let cause = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "Connection refused");
+        let source = Box::new(kube::Error::Service(Box::new(Client(cause))));
+        let error = CallError::Refused { what: "read Shoot a".to_owned(), source };
+        assert_eq!(error.to_string(), "cannot read Shoot a: client error (Connect): Connection refused");
+        let unreachable = "cannot read Shoot a: the server cannot be reached".to_owned();
+        assert_eq!(said(&error), Some((FailureReason::ServerUnavailable, unreachable)));
     }
 }

@@ -13,6 +13,7 @@ pub mod lease;
 pub mod looks;
 mod position;
 pub mod queue;
+pub mod report;
 pub mod shared_read;
 pub mod status;
 pub mod work;

@@ -75,13 +75,8 @@ async fn ready(State(server): State<Arc<Server>>, RawQuery(query): RawQuery) -> 
     let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let verbose =
         query.is_some_and(|query| query.split('&').any(|part| part.split('=').next() == Some("verbose")));
-    let mut text: String = match (verbose, is_ready) {
-        (true, _) => checks.iter().map(ToString::to_string).collect(),
-        (false, true) => String::new(),
-        (false, false) => {
-            checks.iter().filter(|check| check.mark == Mark::Failed).map(ToString::to_string).collect()
-        }
-    };
+    let is_shown = |check: &&Check| verbose || matches!(check.mark, Mark::Failed | Mark::Broken);
+    let mut text: String = checks.iter().filter(is_shown).map(ToString::to_string).collect();
     text.push_str(if is_ready { "ok\n" } else { "not ready\n" });
     (code, text).into_response()
 }
@@ -107,7 +102,7 @@ async fn metrics(State(server): State<Arc<Server>>, headers: HeaderMap) -> Respo
             Ok(text) => text,
             // A ledger that does not answer is when the rest of the metrics is needed most.
             Err(trouble) => {
-                tracing::warn!(%trouble, "the gauges of the pool are old");
+                tracing::warn!(error = %trouble, "the gauges of the pool are old");
                 health.metrics.text()
             }
         },
@@ -143,8 +138,9 @@ enum Mark {
     Good,
     /// A person has to look. The process is ready nevertheless: one that is not would drop out of what Prometheus reads.
     Worry,
-    /// It does not work, and neither another replica nor a restart could mend that.
+    /// It does not work, and neither another replica nor a restart could mend that: the process is ready.
     Broken,
+    /// It does not work here. Another replica may work, or this one after a restart.
     Failed,
 }
 
@@ -237,15 +233,15 @@ async fn about_accounts(operator: &subscription::Operator, failing: &BTreeSet<De
     let ledger = match timeout(LEDGER_DEADLINE, operator.ledger().epoch()).await {
         Ok(Ok(epoch)) => match operator.ledger().writes().error {
             None => (Mark::Good, format!("reachable, epoch {epoch}")),
-            Some(error) => (Mark::Failed, format!("it can be read, but the last write failed: {error}")),
+            Some(error) => (Mark::Broken, format!("it can be read, but the last write failed: {error}")),
         },
-        Ok(Err(error)) => (Mark::Failed, error.to_string()),
-        Err(_) => (Mark::Failed, format!("no answer in {} s", LEDGER_DEADLINE.as_secs())),
+        Ok(Err(error)) => (Mark::Broken, error.to_string()),
+        Err(_) => (Mark::Broken, format!("no answer in {} s", LEDGER_DEADLINE.as_secs())),
     };
     let halted = operator.halted().borrow().clone();
     let halted = match halted {
         Some(why) => (Mark::Worry, why),
-        None if ledger.0 == Mark::Failed => {
+        None if ledger.0 == Mark::Broken => {
             (Mark::Worry, "nothing is handed out while the ledger does not work".to_owned())
         }
         None if [Dependency::GardenRead, Dependency::GardenWrite].iter().any(|it| failing.contains(it)) => {

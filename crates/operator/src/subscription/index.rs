@@ -20,6 +20,7 @@ use jiff::Timestamp;
 use kube::api::ObjectMeta;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     sync::Arc,
 };
 
@@ -30,6 +31,12 @@ pub struct RequestName {
     pub namespace: String,
     /// Its name.
     pub name: String,
+}
+
+impl fmt::Display for RequestName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
 }
 
 /// A binding of either kind by its name.

@@ -10,6 +10,7 @@
 //! | `term` | what a new leader does before it hands anything out |
 //! | `fence` | the garden's record of the ledger, won by compare-and-swap |
 //! | `request`, `release` | one look at a request |
+//! | `report` | what a request says while its reconcile fails |
 //! | `forged` | a status that says Bound: somebody else may have written it, or the ledger may have lost it |
 //! | `account` | one look at an account |
 //! | `waiting` | who stands in which queue, and who is woken when |
@@ -27,6 +28,7 @@ mod learn;
 mod occupied;
 mod positions;
 mod release;
+mod report;
 mod request;
 mod run;
 mod term;
@@ -44,6 +46,7 @@ pub use term::{Rebuild, TermError};
 pub use trouble::Trouble;
 
 use allotment_core::pool::{AccountName, PoolKey, RequestUid, Tenant};
+use std::fmt;
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,4 +71,21 @@ pub enum Task {
     Fence,
     /// Old entries of the ledger's history, which are counted.
     History,
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Account(account) => write!(f, "account {account}"),
+            Self::Request(name) => write!(f, "SubscriptionRequest {name}"),
+            Self::Orphan(uid) => write!(f, "deleted SubscriptionRequest {uid}"),
+            Self::Pool(pool) => write!(f, "pool {pool}"),
+            Self::Line(pool, tenant) => write!(f, "queue of {tenant} for pool {pool}"),
+            Self::Queues => f.write_str("all queues"),
+            Self::Unfinished => f.write_str("accounts that change"),
+            Self::Bound => f.write_str("all bound SubscriptionRequests"),
+            Self::Fence => f.write_str("the ledger's fence"),
+            Self::History => f.write_str("the ledger's history"),
+        }
+    }
 }

@@ -137,7 +137,7 @@ impl Inner {
             self.add(Task::Account(assignment.account.clone()));
         }
         let released = released?;
-        tracing::info!(request = %assignment.request, account = %assignment.account, ?released, because, "released");
+        tracing::info!(request = %assignment.request, account = %assignment.account, %released, because, "released");
         match released {
             Released::Emptied { account } => self.add(Task::Account(account)),
             // There is room now: somebody of the same tenant may wait for it.

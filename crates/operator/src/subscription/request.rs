@@ -13,7 +13,7 @@ use crate::{
     runtime::{events::Tone, queue::Outcome},
 };
 use allotment_api::{
-    kyma::{SecretReference, SubscriptionPhase, SubscriptionRequest},
+    kyma::{SecretReference, SubscriptionCondition, SubscriptionPhase, SubscriptionRequest},
     names::{finalizer, tenant},
 };
 use allotment_core::{
@@ -369,7 +369,10 @@ pub(super) fn is_bound(request: &SubscriptionRequest) -> bool {
 
 /// Whether a request that is bound has our finalizer and says why it is.
 fn is_whole(request: &SubscriptionRequest) -> bool {
-    let is_explained = request.status.as_ref().is_some_and(|status| !status.conditions.is_empty());
+    let is_explained = request.status.as_ref().is_some_and(|status| {
+        let ready = SubscriptionCondition::Ready.as_str();
+        allotment_core::condition::find(&status.conditions, ready).is_some()
+    });
     is_explained && has_finalizer(request)
 }
 

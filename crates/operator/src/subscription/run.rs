@@ -22,8 +22,9 @@ use crate::{
         keep::{Cache, Keeper},
         lease::Candidate,
         queue::{Outcome, Queue, fair::FairKey},
+        report::tell_lasting,
         shared_read::SharedRead,
-        work::work,
+        work::{Worker, work},
     },
     tenancy::NamespaceRoles,
 };
@@ -147,6 +148,8 @@ pub(super) struct Inner {
     pub(super) waiting: Mutex<Waiting>,
     /// Why nothing is handed out, if nothing is.
     pub(super) halted: watch::Sender<Option<String>>,
+    /// Since when.
+    halted_since: Mutex<Option<Instant>>,
     leadership: Leadership,
     /// The fence as this term wrote it last. Locked while it is written, so that one write serves all who wait.
     pub(super) fenced: tokio::sync::Mutex<Option<Fenced>>,
@@ -200,6 +203,7 @@ impl Operator {
             queue: Queue::new(),
             waiting: Mutex::default(),
             halted: watch::channel(None).0,
+            halted_since: Mutex::default(),
             fenced: tokio::sync::Mutex::new(None),
             outdated: watch::channel(false).0,
             tie: OnceLock::new(),
@@ -328,6 +332,28 @@ impl Operator {
         self.0.verify_ledger_identity(Some(traces)).await.map(drop)
     }
 
+    async fn serve_requests(&self) {
+        let term = self.0.begin_when_possible().await;
+        self.0.enqueue_requests();
+        self.0.wake_everybody();
+        self.0.add(Task::Unfinished);
+        self.0.add(Task::Queues);
+        self.0.add(Task::Fence);
+        self.0.queue.add_after(Task::Bound, BOUND_RESYNC);
+        self.0.queue.add_after(Task::History, HISTORY_DELAY);
+        let (inner, settings) = (&*self.0, &self.0.settings);
+        let key = |task: &Task| inner.fair_key(task);
+        let worker = Worker { metrics: &inner.metrics, controller: CONTROLLER, reporter: inner };
+        work(settings.workers, &inner.queue, &worker, key, |task| async move {
+            self.look_at(term, &task).await.inspect_err(|trouble| {
+                if trouble.ends_the_term() {
+                    inner.outdated.send_replace(true);
+                }
+            })
+        })
+        .await;
+    }
+
     async fn look_at(&self, term: Term, task: &Task) -> Result<Outcome, Trouble> {
         match task {
             Task::Account(account) => self.0.look_at_account(term, account).await,
@@ -406,24 +432,8 @@ impl Controller for Operator {
 
     fn serve(&self) -> BoxFuture<'_, ()> {
         async move {
-            let term = self.0.begin_when_possible().await;
-            self.0.enqueue_requests();
-            self.0.wake_everybody();
-            self.0.add(Task::Unfinished);
-            self.0.add(Task::Queues);
-            self.0.add(Task::Fence);
-            self.0.queue.add_after(Task::Bound, BOUND_RESYNC);
-            self.0.queue.add_after(Task::History, HISTORY_DELAY);
-            let (inner, settings) = (&self.0, &self.0.settings);
-            let key = |task: &Task| inner.fair_key(task);
-            work(settings.workers, &inner.queue, &inner.metrics, CONTROLLER, key, |task| async move {
-                self.look_at(term, &task).await.inspect_err(|trouble| {
-                    if trouble.ends_the_term() {
-                        inner.outdated.send_replace(true);
-                    }
-                })
-            })
-            .await;
+            // Also while no term can begin: those that wait are told why.
+            tokio::join!(Box::pin(self.serve_requests()), Box::pin(tell_lasting(&*self.0)));
         }
         .boxed()
     }
@@ -525,17 +535,28 @@ impl Inner {
             let trouble = match self.begin().await {
                 Ok(term) => {
                     self.halted.send_replace(None);
+                    *self.halted_since() = None;
                     return term;
                 }
                 Err(trouble) => trouble,
             };
-            tracing::error!(%trouble, "nothing is handed out");
+            tracing::error!(error = %trouble, "nothing is handed out");
+            self.halted_since().get_or_insert_with(Instant::now);
             self.halted.send_replace(Some(trouble.to_string()));
             // Nothing is written before the ledger was found to fit, so looking again for a person's remedy costs little.
             let waits_for_a_person = matches!(&trouble, Trouble::Term(TermError::Mismatch(_)));
             tokio::time::sleep(if waits_for_a_person { TERM_RETRY } else { wait }).await;
             wait = (wait * 2).min(TERM_RETRY_AT_MOST);
         }
+    }
+
+    fn halted_since(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.halted_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing is handed out since so long.
+    pub(super) fn is_halted_for(&self, time: Duration) -> bool {
+        self.halted.borrow().is_some() && self.halted_since().is_some_and(|since| since.elapsed() >= time)
     }
 
     /// Secrets are followed only where the pool is made of them, and then only their metadata.

@@ -3,8 +3,9 @@
 use super::TermError;
 use crate::{
     ledger::LedgerError,
-    runtime::{call::CallError, queue::Outcome, work::Obstacle},
+    runtime::{call::CallError, queue::Outcome, report::Report, work::Obstacle},
 };
+use allotment_core::failure::{Failure, FailureReason};
 
 /// Why a look at something did not come to its end. It is looked at again.
 #[derive(Debug, thiserror::Error)]
@@ -56,4 +57,26 @@ impl Obstacle for Trouble {
             _ => Outcome::Failed,
         }
     }
+
+    fn report(&self) -> Report {
+        match self {
+            Self::Call(error) => error.report(),
+            Self::Ledger(error) => error.report(),
+            Self::Term(TermError::Mismatch(_)) => Report::Failed(halted()),
+            // The next term begins at once, and the cache catches up.
+            Self::Term(TermError::Over | TermError::Contended) | Self::Behind(_) => Report::Unchanged,
+            Self::Unconfirmed(_) => Report::Failed(Failure::new(
+                FailureReason::ServerUnavailable,
+                "the servers that the platform reads do not answer in time",
+            )),
+        }
+    }
+}
+
+/// What requests say while nothing is handed out. Why is the platform's to know: `/readyz?verbose` has it.
+pub(super) fn halted() -> Failure {
+    Failure::new(
+        FailureReason::Halted,
+        "no account is handed out or given back until the platform has put its ledger of accounts right",
+    )
 }

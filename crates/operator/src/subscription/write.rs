@@ -111,13 +111,13 @@ impl Inner {
 
     /// Wakes whom the result of a write of our own concerns, but for the request itself, which is being reconciled. The watch reports
     /// that version too, but the index has it by then, so nobody would wake them.
-    fn learn_written_request(&self, written: SubscriptionRequest) {
+    pub(super) fn learn_written_request(&self, written: SubscriptionRequest) {
         let own = Task::Request(RequestName::of(&written));
         let woken = self.index().learn_request(written);
         woken.into_iter().filter(|task| *task != own).for_each(|task| self.add(task));
     }
 
-    fn requests_in(&self, request: &SubscriptionRequest) -> Api<SubscriptionRequest> {
+    pub(super) fn requests_in(&self, request: &SubscriptionRequest) -> Api<SubscriptionRequest> {
         Api::namespaced(self.control_plane.clone(), &request.namespace().unwrap_or_default())
     }
 

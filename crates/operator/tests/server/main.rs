@@ -14,6 +14,7 @@ mod cleanup_kills;
 mod cleanup_twins;
 mod clusters;
 mod desk;
+mod failures;
 mod fair;
 mod fences;
 mod forged;
@@ -51,6 +52,13 @@ fn main() -> ExitCode {
         case!(claims::new_rules_decide_again_about_what_was_denied),
         case!(claims::a_pool_of_secrets_works_the_same),
         case!(claims::a_pool_of_secret_bindings_works_the_same),
+        case!(failures::a_request_repeats_what_the_garden_answers),
+        case!(failures::a_request_says_that_a_server_cannot_be_reached_and_not_where_it_is),
+        case!(failures::a_cluster_repeats_what_the_garden_answers),
+        case!(failures::a_kubeconfig_request_repeats_what_the_control_plane_answers),
+        case!(failures::those_that_wait_are_told_of_lasting_failures_though_nobody_wakes_them),
+        case!(failures::those_that_wait_are_told_that_nothing_is_handed_out),
+        case!(failures::a_cluster_that_waits_for_an_account_is_told_of_its_requests_failure),
         case!(occupied::an_account_with_somebodys_shoot_is_not_handed_out),
         case!(occupied::another_account_is_handed_out_in_the_place_of_an_occupied_one),
         case!(occupied::a_shoot_that_comes_right_before_a_claim_is_seen),

@@ -2,7 +2,8 @@
 
 use crate::stage::coverage::{ANY, Operation, Sort, operation};
 
-pub(crate) const OPERATIONS: [Operation; 31] = [
+pub(crate) const OPERATIONS: [Operation; 32] = [
+    operation("report failure", Sort::Write, ANY),
     operation("hold access", Sort::Write, ANY),
     operation("access status", Sort::Write, &["Pending", "Issued", "Revoked"]),
     operation("make namespace", Sort::Write, ANY),

@@ -5,7 +5,8 @@ use crate::stage::coverage::{ANY, Operation, Sort, operation};
 /// How far Gardener is with the Shoot.
 const STAGE: &[&str] = &["working", "done", "given up"];
 
-pub(crate) const OPERATIONS: [Operation; 44] = [
+pub(crate) const OPERATIONS: [Operation; 45] = [
+    operation("report failure", Sort::Write, ANY),
     operation("hold", Sort::Write, ANY),
     operation("ask", Sort::Write, ANY),
     operation("map", Sort::Write, ANY),

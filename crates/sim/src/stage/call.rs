@@ -8,6 +8,7 @@ use crate::{
     openmcp::call as openmcp,
     subscription::call as subscription,
 };
+use allotment_core::failure::RECONCILED;
 use http::{Method, Uri};
 use serde_json::Value;
 
@@ -87,6 +88,7 @@ impl Call {
         };
         let is_of_one = query.split('&').any(|part| part == "limit=1");
         let operation = if operation.starts_with("list ") && is_of_one { VERSION } else { operation };
+        let operation = if status && is_report(&body) { REPORT } else { operation };
         let phase = body["status"]["phase"].as_str().filter(|_| status).map(str::to_owned);
         Self { side, method: method.clone(), path: path.to_owned(), operation, plural, name, phase }
     }
@@ -95,6 +97,17 @@ impl Call {
         self.method != Method::GET
             && ![cluster::ADMIN, access::WAY, openmcp::ADMIN, openmcp::RIGHTS].contains(&self.operation)
     }
+}
+
+/// The write that says in an object's condition that its reconcile failed. It has a name of its own, so that it moves nothing that seeds
+/// draw for the other writes of a status.
+const REPORT: &str = "report failure";
+
+fn is_report(body: &Value) -> bool {
+    let Some(fields) = body["status"].as_object() else { return false };
+    let conditions = fields.get("conditions").and_then(Value::as_array);
+    let tells = |conditions: &Vec<Value>| conditions.iter().any(|condition| condition["type"] == RECONCILED);
+    fields.len() == 1 && conditions.is_some_and(tells)
 }
 
 #[cfg(test)]
@@ -127,6 +140,13 @@ mod tests {
                 "a1",
             ),
             (Method::PATCH, format!("{requests}/r/status"), r#"{"status":{}}"#, "publish", "r"),
+            (
+                Method::PATCH,
+                format!("{requests}/r/status"),
+                r#"{"status":{"conditions":[{"type":"Reconciled"}]}}"#,
+                "report failure",
+                "r",
+            ),
             (
                 Method::PATCH,
                 format!("{requests}/r"),

@@ -8,7 +8,8 @@ const POOL: &[&str] = &["free", "exhausted"];
 /// Whether one tenant has the account to itself.
 const HELD: &[&str] = &["held", "not held"];
 
-pub(crate) const OPERATIONS: [Operation; 36] = [
+pub(crate) const OPERATIONS: [Operation; 37] = [
+    operation("report failure", Sort::Write, ANY),
     operation("lead", Sort::LedgerWrite, POOL),
     operation("reserve", Sort::LedgerWrite, POOL),
     operation("confirm", Sort::LedgerWrite, POOL),

@@ -17,7 +17,7 @@ mod tour;
 mod view;
 mod words;
 
-use super::{pool, run::log, signals};
+use super::{pool, signals};
 use crate::{
     args::demo::{DemoArgs, Which},
     output,
@@ -73,7 +73,7 @@ const GARDEN_NAMESPACE: &str = "garden-kyma";
 const RULES: &str = include_str!("rules.yaml");
 
 pub(crate) fn run(args: DemoArgs) -> Result<()> {
-    log("error");
+    output::log("error", output::LogFormat::Text);
     let runtime = Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
         match (args.landscape, &args.state) {

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use std::collections::BTreeMap;
 
 use super::name_of;
-use crate::condition::Verdict;
+use crate::{condition::Verdict, failure};
 
 /// Labels that go on from a Cluster to its request, for people who look for it.
 const LABELS: [&str; 4] =
@@ -122,6 +122,12 @@ pub(super) fn verdict(request: &SubscriptionRequest) -> Verdict {
     let said =
         status.and_then(|status| status.conditions.iter().find(|condition| condition.type_ == "Ready"));
     let said = said.map(|condition| condition.message.clone());
+    let failure = status.and_then(|status| failure::told(&status.conditions));
+    // Whoever waits for the account reads the Cluster, and not the request.
+    let with_failure = |message: String| match failure {
+        None => message,
+        Some(failure) => format!("{message}; {}", failure.message),
+    };
     let verdict = |status, reason, message| Verdict {
         type_: ClusterCondition::SubscriptionReady.as_str(),
         status,
@@ -142,13 +148,13 @@ pub(super) fn verdict(request: &SubscriptionRequest) -> Verdict {
         Some(SubscriptionPhase::Waiting) => verdict(
             ConditionStatus::False,
             "Waiting",
-            said.unwrap_or_else(|| "it waits for an account".to_owned()),
+            with_failure(said.unwrap_or_else(|| "it waits for an account".to_owned())),
         ),
         Some(SubscriptionPhase::Denied) => verdict(
             ConditionStatus::False,
             "Denied",
             said.unwrap_or_else(|| "there is no pool for it".to_owned()),
         ),
-        _ => verdict(ConditionStatus::False, "Pending", "an account is asked for".to_owned()),
+        _ => verdict(ConditionStatus::False, "Pending", with_failure("an account is asked for".to_owned())),
     }
 }

@@ -1,8 +1,11 @@
 //! What has to happen before a Cluster goes on, for people who ask.
 
 use super::{Decision, Step, is_paused};
-use crate::condition;
-use allotment_api::kyma::{Cluster, ClusterCondition, ClusterPhase};
+use crate::{condition, failure};
+use allotment_api::{
+    condition::Condition,
+    kyma::{Cluster, ClusterCondition, ClusterPhase},
+};
 use serde::Serialize;
 use std::fmt;
 
@@ -20,6 +23,8 @@ pub enum Awaited {
     Gardener,
     /// Its turn in the rollout of a configuration.
     Turn,
+    /// The platform: the operator has failed at something, and tries again.
+    Platform,
     /// Somebody who looks.
     Person,
     /// Whoever paused it.
@@ -31,9 +36,13 @@ impl Decision {
     pub fn awaited(&self, cluster: &Cluster) -> (Awaited, String) {
         let provisioned =
             condition::find(&self.status.conditions, ClusterCondition::ClusterProvisioned.as_str());
-        let words = provisioned.map(|condition| condition.message.clone()).unwrap_or_default();
+        let mut words = provisioned.map(|condition| condition.message.clone()).unwrap_or_default();
+        let failure = failure::told(&self.status.conditions);
         let awaited = match (&self.step, self.status.phase) {
             _ if is_paused(cluster) => Awaited::Pause,
+            _ if failure.is_some() => Awaited::Platform,
+            // It was tried, and the answer is in the status. It is tried again from time to time.
+            (Step::Create(_) | Step::Update(_), _) if refusal(cluster).is_some() => Awaited::Person,
             (Step::Rest, _) if self.waits_for_turn => Awaited::Turn,
             (Step::Rest, Some(ClusterPhase::Ready)) => Awaited::Nothing,
             (Step::Rest, Some(ClusterPhase::Pending | ClusterPhase::Waiting)) => Awaited::Account,
@@ -44,6 +53,14 @@ impl Decision {
             (Step::Check, Some(ClusterPhase::Failed)) => Awaited::Person,
             _ => Awaited::Operator,
         };
+        let said = match awaited {
+            Awaited::Platform => failure,
+            Awaited::Person => refusal(cluster),
+            _ => None,
+        };
+        if let Some(said) = said {
+            words.clone_from(&said.message);
+        }
         (awaited, words)
     }
 
@@ -59,6 +76,14 @@ impl Decision {
     }
 }
 
+/// The garden's refusal of what this generation of a Cluster asks for, as its status has it.
+fn refusal(cluster: &Cluster) -> Option<&Condition> {
+    let status = cluster.status.as_ref()?;
+    let provisioned = condition::find(&status.conditions, ClusterCondition::ClusterProvisioned.as_str());
+    let is_of_now = status.observed_generation == cluster.metadata.generation;
+    provisioned.filter(|condition| is_of_now && condition.reason == "Refused")
+}
+
 impl fmt::Display for Awaited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -67,6 +92,7 @@ impl fmt::Display for Awaited {
             Self::Account => "an account",
             Self::Gardener => "Gardener",
             Self::Turn => "its turn in the rollout",
+            Self::Platform => "the platform",
             Self::Person => "a person",
             Self::Pause => "the annotation allotment.dev/pause to go",
         })

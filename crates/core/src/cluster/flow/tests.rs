@@ -388,6 +388,49 @@ fn who_asks_is_told_what_it_waits_for() {
 }
 
 #[test]
+fn who_asks_is_told_at_what_the_operator_failed() {
+    let awaited = |world: &World| {
+        let cluster: Cluster = serde_json::from_value(world.cluster.clone()).unwrap();
+        world.decide().awaited(&cluster)
+    };
+    let said = |type_: &str, reason: &str, message: &str| {
+        json!([{
+            "type": type_, "status": "False", "reason": reason, "message": message,
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }])
+    };
+    let mut world = World::bound();
+    world.is_live = true;
+    assert_eq!(awaited(&world).0, Awaited::Operator, "nothing was tried yet");
+    let failure = "cannot apply Shoot a: the server cannot be reached";
+    world.cluster["status"] = json!({"conditions": said("Reconciled", "ServerUnavailable", failure)});
+    assert_eq!(awaited(&world), (Awaited::Platform, failure.to_owned()));
+    let refusal = "the Shoot is refused: field not declared in schema (500)";
+    world.cluster["status"] = json!({
+        "observedGeneration": world.cluster["metadata"]["generation"],
+        "conditions": said("ClusterProvisioned", "Refused", refusal),
+    });
+    assert_eq!(awaited(&world), (Awaited::Person, refusal.to_owned()));
+}
+
+#[test]
+fn a_cluster_without_an_account_repeats_the_failure_of_its_request() {
+    let mut world = World::bound();
+    for phase in [json!(null), json!("Waiting")] {
+        world.request.as_mut().unwrap()["status"] = json!({
+            "phase": phase,
+            "conditions": [{
+                "type": "Reconciled", "status": "False", "reason": "LedgerUnavailable", "message": "no ledger",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }],
+        });
+        let status = world.rest();
+        let message = &status.conditions.iter().find(|it| it.type_ == "ClusterProvisioned").unwrap().message;
+        assert!(message.ends_with("; no ledger"), "{message}");
+    }
+}
+
+#[test]
 fn what_gardener_gave_up_is_retried_by_class() {
     let mut world = World::ready();
     world.operation(json!({"state": "Failed", "type": "Reconcile"}));

@@ -21,7 +21,7 @@ pub enum Trouble {
     #[error("{0}")]
     Hitch(String),
     /// The decisions do not come to an end.
-    #[error("there is always one more step to take")]
+    #[error("reconcile did not converge after 12 steps (bug)")]
     Endless,
 }
 
@@ -29,8 +29,8 @@ impl Obstacle for Trouble {
     fn category(&self) -> &'static str {
         match self {
             Self::Call(error) => error.category(),
-            Self::Hitch(_) => "hitch",
-            Self::Endless => "endless",
+            Self::Hitch(_) => "target-cluster",
+            Self::Endless => "bug",
         }
     }
 

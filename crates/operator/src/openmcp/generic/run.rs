@@ -11,7 +11,8 @@ use crate::{
         events::Recorder,
         keep::Cache,
         queue::{Queue, fair::FairKey},
-        work::work,
+        report::NoObjects,
+        work::{Worker, work},
     },
 };
 use allotment_api::openmcp::{AccessRequest, Cluster, ClusterProfile, ClusterRequest};
@@ -78,7 +79,9 @@ impl Controller for Operator {
             inner.queue.clear();
             self.resync();
             let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
-            work(inner.parts.settings.workers, &inner.queue, &inner.parts.metrics, CONTROLLER, key, |name| {
+            let worker =
+                Worker { metrics: &inner.parts.metrics, controller: CONTROLLER, reporter: &NoObjects };
+            work(inner.parts.settings.workers, &inner.queue, &worker, key, |name| {
                 let inner = inner.clone();
                 Box::pin(async move { inner.look_at(&name).await })
             })

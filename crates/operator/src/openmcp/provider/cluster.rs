@@ -13,9 +13,12 @@ use allotment_api::openmcp::{
     },
     names::Phase,
 };
-use allotment_core::openmcp::{
-    cluster::{Account, Decision, Seen, Step, View, decide, names},
-    status::{self, Finding},
+use allotment_core::{
+    openmcp::{
+        cluster::{Account, Decision, Seen, Step, View, decide, names},
+        status::{self, Finding},
+    },
+    text::without_addresses,
 };
 use kube::Api;
 use std::{collections::BTreeMap, sync::Arc};
@@ -75,7 +78,7 @@ impl Inner {
         if let Err(Trouble::Garden(error)) = &looked
             && !error.is_conflict()
         {
-            self.could_not(&mut scene, &error.to_string()).await?;
+            self.could_not(&mut scene, &without_addresses(&error.to_string())).await?;
         }
         looked
     }

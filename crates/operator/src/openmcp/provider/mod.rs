@@ -22,6 +22,7 @@ pub use run::Operator;
 pub use trouble::Trouble;
 
 use super::ObjectName;
+use std::fmt;
 
 /// The controller's name in Events, metrics and the Lease.
 const CONTROLLER: &str = "openmcp-cluster";
@@ -38,4 +39,14 @@ enum Task {
     Config(String),
     /// A Cluster, in the lane of its Landscape.
     Cluster(ObjectName, String),
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Landscape(name) => write!(f, "Landscape {name}"),
+            Self::Config(name) => write!(f, "ProviderConfig {name}"),
+            Self::Cluster(name, _) => write!(f, "Cluster {name}"),
+        }
+    }
 }

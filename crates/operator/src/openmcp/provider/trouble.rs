@@ -12,7 +12,7 @@ pub enum Trouble {
     #[error("in the garden: {0}")]
     Garden(CallError),
     /// The decisions do not come to an end.
-    #[error("there is always one more step to take, the next one being to {0}")]
+    #[error("reconcile did not converge after 20 steps (bug); next step: {0}")]
     Endless(String),
 }
 
@@ -20,7 +20,7 @@ impl Obstacle for Trouble {
     fn category(&self) -> &'static str {
         match self {
             Self::Platform(error) | Self::Garden(error) => error.category(),
-            Self::Endless(_) => "endless",
+            Self::Endless(_) => "bug",
         }
     }
 

@@ -41,7 +41,7 @@ pub enum Trouble {
     #[error("the Cluster of a template cannot be made: {0}")]
     Template(#[from] serde_json::Error),
     /// The decisions do not come to an end.
-    #[error("there is always one more step to take")]
+    #[error("reconcile did not converge (bug)")]
     Endless,
 }
 
@@ -50,7 +50,7 @@ impl Obstacle for Trouble {
         match self {
             Self::Call(error) => error.category(),
             Self::Template(_) => "template",
-            Self::Endless => "endless",
+            Self::Endless => "bug",
         }
     }
 

@@ -11,7 +11,8 @@ use crate::{
         events::Recorder,
         keep::Cache,
         queue::{Queue, fair::FairKey},
-        work::work,
+        report::NoObjects,
+        work::{Worker, work},
     },
 };
 use allotment_api::openmcp::{Cluster, ClusterRequest};
@@ -88,7 +89,9 @@ impl Controller for Operator {
             self.resync();
             // One worker: what one request gets is what the next one does not.
             let key = |name: &ObjectName| FairKey::namespace(&name.namespace);
-            work(1, &inner.queue, &inner.parts.metrics, CONTROLLER, key, |name| {
+            let worker =
+                Worker { metrics: &inner.parts.metrics, controller: CONTROLLER, reporter: &NoObjects };
+            work(1, &inner.queue, &worker, key, |name| {
                 let inner = inner.clone();
                 Box::pin(async move { inner.look_at(&name).await })
             })
