@@ -4,7 +4,7 @@ use super::{
     cleanup::PATIENCE,
     returned::{
         Cleaner, PROJECT, SHOOT, account, attempt_again, free, give_back, in_stage, is_free, policy,
-        start_cleaner, stuck_with, taken_in, use_account,
+        start_cleaner, stuck_with, taken_in, until, use_account,
     },
     stage::{Fault, Stage},
 };
@@ -12,10 +12,17 @@ use allotment_clouds::{
     Cloud,
     memory::{Faults, MemoryCloud, Nature, leftovers_of_shoot},
 };
-use allotment_core::cleanup::{Cloud as CloudName, CloudAccountId, Mode, Place, Stage as CleaningStage};
-use allotment_operator::cleanup::{Clouds, OpenAccount, OpenError};
+use allotment_core::cleanup::{
+    Cloud as CloudName, CloudAccountId, Item, ItemId, KindName, Mode, Place, Stage as CleaningStage,
+};
+use allotment_operator::cleanup::{Baselining, ByHand, Clouds, OpenAccount, OpenError, Policy};
 use allotment_testing::{Landscape, Outcome};
 use futures::{FutureExt, future::BoxFuture};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
 use serde_json::json;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -118,5 +125,82 @@ pub async fn credentials_that_are_revoked_in_the_middle_are_told_about(landscape
     attempt_again(&stage).await?;
     free(&stage).await?;
     assert_eq!(cloud.0.leftovers(&ID), []);
+    Ok(())
+}
+
+/// So many volumes that nobody can miss the middle of their deletion.
+const VOLUMES: usize = 300;
+
+fn volume(number: usize) -> Item {
+    Item::new(KindName::of("Volume"), REGION, ItemId::new(format!("vol-{number:03}")))
+}
+
+pub async fn a_changed_mode_or_keep_list_stops_deletions_under_way(landscape: Landscape) -> Outcome {
+    let (stage, cloud) = returned(&landscape).await?;
+    let _subscriptions = stage.start();
+    let cleaner = cloud.start(&stage);
+    taken_in(&stage).await?;
+    use_account(&stage).await?;
+    for number in 0..VOLUMES {
+        cloud.0.put(&ID, volume(number), Nature::default());
+    }
+    cloud.0.set_faults(&ID, Faults { latency: Duration::from_millis(30), ..Faults::default() });
+    give_back(&stage).await?;
+    let deleted = || cloud.0.deletions(&ID).len();
+    let more_than = async |count: usize| {
+        until(&format!("more than {count} items are deleted"), async || {
+            if deleted() > count { Ok(()) } else { Err(deleted().to_string()) }
+        })
+        .await
+    };
+    more_than(10).await?;
+    cleaner.operator.set_policy(policy(Mode::Off));
+    let before = deleted();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let stopped = deleted();
+    assert!(stopped < before + 80, "{before} deletions before, {stopped} after");
+    assert!(stopped < VOLUMES, "it was stopped too late");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(deleted(), stopped, "nothing is deleted while the mode is off");
+
+    // Somebody keeps an item while deletions go on.
+    cleaner.operator.set_policy(policy(Mode::Delete));
+    more_than(stopped).await?;
+    let kept = cloud.0.leftovers(&ID).last().unwrap().clone();
+    let keep = BTreeSet::from([kept.id.to_string().to_uppercase()]);
+    cleaner.operator.set_policy(Policy { keep, ..policy(Mode::Delete) });
+    cloud.0.set_faults(&ID, Faults::default());
+    free(&stage).await?;
+    assert_eq!(cloud.0.leftovers(&ID), [kept], "in whatever case its id is written");
+    Ok(())
+}
+
+pub async fn an_id_is_replaced_on_purpose_only_and_beside_the_right_ledger(landscape: Landscape) -> Outcome {
+    let (stage, cloud) = returned(&landscape).await?;
+    let _subscriptions = stage.start();
+    let cleaner = cloud.start(&stage);
+    taken_in(&stage).await?;
+    let other = CloudAccountId::of("999999999999");
+    let mut recorded = stage.ledger.cloud_account(&account()).await?.unwrap();
+    recorded.id = other.clone();
+    stage.ledger.record_cloud_account(&account(), &recorded).await?;
+    let record = async |replace: Option<CloudAccountId>| {
+        let wanted = Baselining { id_only: true, replace, by: "a test".to_owned(), ..Baselining::default() };
+        let operation = async |by_hand: ByHand| by_hand.baseline(&account(), &wanted).await;
+        cleaner.operator.by_hand(operation).await
+    };
+    let refused = record(None).await.unwrap_err().to_string();
+    assert!(refused.contains("999999999999 is recorded"), "{refused}");
+    assert!(refused.contains("--replace 999999999999"), "{refused}");
+    assert!(record(Some(CloudAccountId::of("1"))).await.is_err());
+    assert_eq!(record(Some(other)).await?.id, ID);
+
+    // Another ledger, as after a loss: nothing is recorded in it.
+    let garden = stage.plot.landscape.garden.clone();
+    let fence: Api<ConfigMap> = Api::namespaced(garden, &stage.plot.garden_namespace);
+    let change = json!({ "data": { "ledger": "another" } });
+    fence.patch("allotment-ledger", &PatchParams::default(), &Patch::Merge(change)).await?;
+    let refused = record(None).await.unwrap_err().to_string();
+    assert!(refused.contains("another"), "{refused}");
     Ok(())
 }

@@ -109,6 +109,8 @@ fn main() -> ExitCode {
             .only_on_real(NO_IDENTITIES),
         case!(cleanup_kills::a_cleaner_that_is_killed_again_and_again_ends_all_the_same),
         case!(cleanup_kills::credentials_that_are_revoked_in_the_middle_are_told_about),
+        case!(cleanup_kills::a_changed_mode_or_keep_list_stops_deletions_under_way),
+        case!(cleanup_kills::an_id_is_replaced_on_purpose_only_and_beside_the_right_ledger),
         case!(cleanup_twins::an_account_is_not_emptied_while_another_entry_that_leads_to_it_is_in_use),
         case!(cleanup_twins::entries_that_are_recorded_as_one_account_go_to_one_tenant),
         case!(rendering::shoots_of_aws_are_accepted),
