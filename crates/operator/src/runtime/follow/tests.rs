@@ -198,3 +198,50 @@ async fn a_follower_compares_when_it_is_asked_to() {
     let silent = asked(vec![(100, vec!["a"])]).await;
     assert!(!silent.0, "nobody knows");
 }
+
+/// A server with many objects, which takes its time for each page.
+struct Slow;
+
+impl Slow {
+    const PAGES: u64 = 10;
+    const PAGE_TAKES: Duration = Duration::from_secs(20);
+}
+
+impl Source for Slow {
+    type Item = ConfigMap;
+
+    fn path(&self) -> &str {
+        "/api/v1/configmaps"
+    }
+
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<Guarded<ConfigMap>>, kube::Error> {
+        sleep(Self::PAGE_TAKES).await;
+        let page: u64 = params.continue_token.as_ref().map_or(0, |token| token.parse().unwrap());
+        let next = (page + 1 < Self::PAGES).then(|| (page + 1).to_string());
+        Ok(ObjectList {
+            types: TypeMeta::default(),
+            metadata: ListMeta {
+                resource_version: Some("7".to_owned()),
+                continue_: next,
+                ..ListMeta::default()
+            },
+            items: vec![sure(map(&format!("object-{page}"), 7))],
+        })
+    }
+
+    async fn watch(&self, _: &WatchParams, _: &str) -> Result<Events<ConfigMap>, kube::Error> {
+        Ok(stream::pending().boxed())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_may_take_as_long_as_it_needs() {
+    let (mut applied, mut ends) = (0, 0);
+    let following = follow(Slow, None, Position::new(), |seen| match seen {
+        Seen::Applied(_) => applied += 1,
+        Seen::Listed => ends += 1,
+        _ => (),
+    });
+    let _ = timeout(Slow::PAGE_TAKES * 15, following).await;
+    assert_eq!((applied, ends), (Slow::PAGES, 1), "no page is asked for twice");
+}
