@@ -345,6 +345,7 @@ async fn logins(account: Account) {
     assert_eq!(script(&account, "login", &[], &account.own), json!([true, true]));
     let theirs = account.logins();
     let config = json!({
+        "apiVersion": "azure.provider.extensions.gardener.cloud/v1alpha1", "kind": "WorkloadIdentityConfig",
         "clientID": account.own.client, "tenantID": account.tenant, "subscriptionID": account.subscription,
     });
     let workload = |token: String| {

@@ -24,7 +24,7 @@ const KEYS: [&str; 7] = [
 
 /// What stands beside `hap:` in the chart's values and in the operators' configuration: not ours, but known, so that
 /// either file can be checked as it is. A test compares it with the chart.
-pub(super) const SECTIONS: [&str; 44] = [
+pub(super) const SECTIONS: [&str; 46] = [
     "access",
     "admission",
     "affinity",
@@ -45,6 +45,8 @@ pub(super) const SECTIONS: [&str; 44] = [
     "ledger",
     "lifecycleManager",
     "livenessProbe",
+    "logFormat",
+    "logLevel",
     "metrics",
     "nameOverride",
     "networkPolicy",

@@ -47,7 +47,6 @@ fn what_was_found_stays_mended() {
 #[test]
 fn planted_faults_are_found() {
     for (fault, seed, says) in [
-        (Planted::ShootWithoutVersion, 386, "is not ours"),
         (Planted::MissingShootMadeAgain, 3, "was made again for Cluster k1, and nobody said so"),
         (Planted::ClusterLetGoUnseen, 39, "is left behind, its Cluster is gone"),
     ] {
