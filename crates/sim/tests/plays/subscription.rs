@@ -34,7 +34,7 @@ fn planted_faults_are_found() {
         (Planted::LimitCountedThenWritten, 9, "clusters, 3 are allowed"),
         (Planted::ReleaseLooksOnlyAtShoots, 1, "which is draining by"),
         (Planted::BindingWithoutVersion, 60, "and was labelled for"),
-        (Planted::FailedReadIsGone, 73, "which its request"),
+        (Planted::FailedReadIsGone, 17, "which its request"),
         (Planted::ShootsOccupyNothing, 26, "clusters, 1 are allowed"),
         (Planted::SameCredentialsTwice, 81, "account atwin1 has 2 clusters"),
         (Planted::CapIgnored, 48, "holds 2 accounts, 1 are allowed"),
