@@ -297,7 +297,9 @@ pub async fn g7_a_token_is_renewed_in_time_and_granted_while_it_is_valid(landsca
     desk.because("a", "Granted", "ShootAccess", "ShootClusterInteractionProblem").await?;
     let why = desk.because("a", "Granted", "SecretExistsAndIsValid", "RenewalDelayed").await?;
     assert!(why.contains("the way is cut"), "{why}");
-    assert_eq!(desk.kubeconfig("a").await?, before);
+    let tokens = desk.platform.tokens.load(Ordering::Relaxed);
+    assert_eq!(desk.kubeconfig("a").await?, before, "{tokens} tokens");
+    assert_eq!(tokens, 1);
     desk.platform.is_cut.store(false, Ordering::Relaxed);
     desk.operator.resync();
     desk.because("a", "Granted", "SecretExistsAndIsValid", "Issued").await?;

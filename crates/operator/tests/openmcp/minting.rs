@@ -30,7 +30,7 @@ pub async fn a_token_whose_secret_cannot_be_written_is_asked_for_once(landscape:
     let (tokens, is_refused) = (desk.platform.tokens.clone(), Arc::new(AtomicBool::new(true)));
     let mut parts = desk.platform.parts(PROVIDER);
     let refusing = is_refused.clone();
-    parts.platform = refused(parts.platform, move |request| {
+    parts.platform = refused(parts.platform, "refused by the test", move |request| {
         let is_secret = request.uri().path().contains("/secrets/") && request.method() == Method::PATCH;
         is_secret && refusing.load(Ordering::Relaxed)
     });

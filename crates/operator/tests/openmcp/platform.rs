@@ -36,6 +36,9 @@ use tower::service_fn;
 
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;
 
+/// What is said where no Shoot can be reached.
+const CUT: &str = "the way is cut";
+
 /// A plot as a platform cluster.
 pub struct Platform {
     pub plot: Plot,
@@ -90,16 +93,18 @@ impl Platform {
         let (https, is_cut) = (Connect::over_https(&self.metrics), self.is_cut.clone());
         let tokens = self.tokens.clone();
         Connect::new(move |key, given| {
-            let (https, is_cut, tokens) = (https.clone(), is_cut.load(Ordering::Relaxed), tokens.clone());
+            let (https, is_cut, tokens) = (https.clone(), is_cut.clone(), tokens.clone());
             async move {
-                if is_cut {
-                    return Err(ConnectError("the way is cut".to_owned()));
+                if is_cut.load(Ordering::Relaxed) {
+                    return Err(ConnectError(CUT.to_owned()));
                 }
                 let client = https.make(key, given).await?;
-                Ok(tapped(client, move |request| {
+                // Whoever got in before the cut gets no answer after it either.
+                Ok(refused(client, CUT, move |request| {
+                    let is_cut = is_cut.load(Ordering::Relaxed);
                     let is_token = request.uri().path().ends_with("/token");
-                    tokens.fetch_add(usize::from(is_token), Ordering::Relaxed);
-                    true
+                    tokens.fetch_add(usize::from(is_token && !is_cut), Ordering::Relaxed);
+                    is_cut
                 }))
             }
             .boxed()
@@ -217,9 +222,10 @@ pub fn tapped(
     Client::new(service, namespace)
 }
 
-/// A client whose calls fail where `is_refused` says so.
+/// A client whose calls fail for this reason where `is_refused` says so.
 pub fn refused(
     client: Client,
+    why: &'static str,
     is_refused: impl Fn(&Request<Body>) -> bool + Clone + Send + 'static,
 ) -> Client {
     let namespace = client.default_namespace().to_owned();
@@ -227,7 +233,7 @@ pub fn refused(
         let (client, is_refused) = (client.clone(), is_refused(&request));
         async move {
             match is_refused {
-                true => Err(kube::Error::Service("refused by the test".into())),
+                true => Err(kube::Error::Service(why.into())),
                 false => client.send(request).await,
             }
         }
