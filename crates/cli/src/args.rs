@@ -88,7 +88,7 @@ pub(crate) enum Command {
     ///
     /// Where a line has a baseline, the value is that of the embedded servers and the baseline that of the real ones, measured
     /// in the same run, or a bound. The real servers are built with Go and started; ALLOTMENT_LANDSCAPE names the
-    /// landscape.json of some that run already. It takes one to two minutes; other work on the machine shows in the seconds.
+    /// landscape.json of some that run already. It takes ten to twenty minutes; other work on the machine shows in the seconds.
     #[command(
         hide = true,
         after_help = "Examples:\n  \

@@ -190,6 +190,9 @@ pub struct TokenStatus {
     /// When it runs out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiration_timestamp: Option<Time>,
+    /// When its Secret was gone. Servers may believe the token for some seconds more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Time>,
 }
 
 /// What became of a token.

@@ -76,20 +76,22 @@ pub(crate) enum CleanupCommand {
         #[arg(long, short, value_enum)]
         output: Option<Format>,
     },
-    /// Record which account of the cloud an entry leads to, and everything in it that is to stay
+    /// Record which accounts of the cloud entries lead to, and everything in them that is to stay
     ///
-    /// The operator does this by itself for accounts that are free and were never used. An account without a recorded id is never
-    /// cleaned. Items of the baseline are never deleted, so an account in use gets none: --id-only records only its id.
+    /// The operator does this by itself for accounts that are free and of which the ledger knows that they were never used: not for those of
+    /// a pool that was in use before, or whose ledger was rebuilt. An account without a recorded id is never cleaned. Items of the baseline are never deleted, so an account in use gets none: --id-only records only its id.
     #[command(
         after_help = "Exit codes: 0 it is recorded, 1 it was refused, 2 wrong usage, 3 something could not be read.\n\n\
         Examples:\n  \
         allotment cleanup baseline aws-01 --config config.yaml --id-only --shoots none    # first; or with their names:\n  \
         allotment cleanup baseline aws-01 --config config.yaml --id-only --shoots c-1a2b,c-3c4d\n  \
-        allotment cleanup baseline aws-01 --config config.yaml                            # then, unless it is in use"
+        allotment cleanup baseline aws-01 --config config.yaml                            # then, unless it is in use\n  \
+        allotment cleanup baseline aws-02 aws-03 aws-04 --config config.yaml              # several that were never used"
     )]
     Baseline {
-        /// The account: the name of its binding
-        account: String,
+        /// The accounts: the names of their bindings
+        #[arg(required = true, value_name = "ACCOUNT")]
+        accounts: Vec<String>,
         #[command(flatten)]
         place: Place,
         /// Only the account id: the content may be a tenant's
@@ -115,6 +117,9 @@ pub(crate) enum CleanupCommand {
     Status {
         #[command(flatten)]
         place: Place,
+        /// The namespace of the operators, where their Leases are [default: $POD_NAMESPACE, else default]
+        #[arg(long, value_name = "NAME")]
+        operator_namespace: Option<String>,
         /// Print the answer in this format
         #[arg(long, short, value_enum)]
         output: Option<Format>,

@@ -9,8 +9,9 @@ pub use limit::{Access, RateLimiter, Rates};
 pub use retry::Retries;
 
 use crate::Refusal;
+use allotment_core::text::one_line;
 use bytes::Bytes;
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, Request, StatusCode, Uri, header::LOCATION};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
@@ -115,8 +116,27 @@ impl Http {
             Ok(Response { status: parts.status, headers: parts.headers, body })
         };
         match timeout(self.deadline, call).await {
+            Ok(Ok(answer)) if is_redirect(answer.status) => Err(redirected(&host, &answer)),
             Ok(answer) => answer,
             Err(_) => Err(transient("no answer within the deadline")),
         }
     }
+}
+
+/// Those that name another place; `300 Multiple Choices` is how OpenStack lists its versions.
+fn is_redirect(status: StatusCode) -> bool {
+    status.is_redirection() && !matches!(status, StatusCode::MULTIPLE_CHOICES | StatusCode::NOT_MODIFIED)
+}
+
+/// Somebody is between us and the cloud, or the address is wrong: this says nothing about credentials.
+fn redirected(host: &str, answer: &Response) -> Refusal {
+    let location = answer.headers.get(LOCATION).and_then(|location| location.to_str().ok());
+    // Only the host: paths and queries of login pages hold tokens.
+    let to = location.and_then(|location| location.parse::<Uri>().ok()?.host().map(ToOwned::to_owned));
+    let to = to.map_or_else(|| "elsewhere".to_owned(), |to| format!("to {}", one_line(&to, 100)));
+    let message = format!(
+        "{host} answers {} and sends us {to}, which is not followed: correct the address, or look for a proxy",
+        answer.status.as_u16()
+    );
+    Refusal::Other { code: "Redirected".to_owned(), message }
 }

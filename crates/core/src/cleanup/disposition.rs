@@ -1,7 +1,7 @@
 //! Which treatment each item of an inventory gets.
 
 use super::{
-    Baseline, Cell, Inventory, Item, ItemKey, Keep, KindName, attribute,
+    Baseline, Cell, Inventory, Item, ItemId, ItemKey, Keep, KindName, Place, attribute,
     kinds::{Kind, Treatment, When, table},
 };
 use serde::Serialize;
@@ -98,6 +98,7 @@ impl<'a> Dispositions<'a> {
                 dispositions.add(item.key(), disposition);
             }
         }
+        dispositions.hold_networks();
         for item in inventory.items() {
             dispositions.of.entry(item.key()).or_insert_with(|| Disposition::Immovable {
                 because: format!("the table of {} has no kind {}", inventory.cloud, item.kind),
@@ -105,6 +106,41 @@ impl<'a> Dispositions<'a> {
             });
         }
         dispositions
+    }
+
+    /// No cloud deletes a network with an item in it that stays. It is not kept in silence: a tenant may have made it, and put the item there. Named
+    /// items of Azure name their resource groups, too.
+    fn hold_networks(&mut self) {
+        let mut going: BTreeMap<&str, Vec<&ItemKey>> = BTreeMap::new();
+        for (key, _) in self.of.iter().filter(|(_, disposition)| **disposition == Disposition::Delete) {
+            going.entry(key.id.as_str()).or_default().push(key);
+        }
+        let mut held = Vec::new();
+        for item in
+            self.inventory.items().filter(|item| self.get(&item.key()).is_some_and(Disposition::stays))
+        {
+            let (Some(because), Some(network)) = (self.named(item), item.attribute(attribute::NETWORK))
+            else {
+                continue;
+            };
+            let keys = going.get(network).into_iter().flatten();
+            for key in keys.filter(|key| key.place == item.place || key.place == Place::GLOBAL) {
+                held.push(((*key).clone(), format!("{} is in it and stays: {because}", item.key())));
+            }
+        }
+        for (key, because) in held {
+            let remedy = "add its id to the keep list, too, or take that item out of it".to_owned();
+            self.of.insert(key, Disposition::Immovable { because, remedy });
+        }
+    }
+
+    /// The reason why an item stays, whatever the rules of the table say.
+    fn named(&self, item: &Item) -> Option<KeptBecause> {
+        // Never by name: a tenant chooses names, and could keep items for the next tenant.
+        if let Some(because) = self.keep.reason(item.id.as_str()) {
+            return Some(KeptBecause::Keep(because.to_owned()));
+        }
+        self.baseline.is_some_and(|baseline| baseline.has(item)).then_some(KeptBecause::Baseline)
     }
 
     /// Pages that move while they are read can show an id twice, before and after it was replaced: the more careful
@@ -135,12 +171,8 @@ impl<'a> Dispositions<'a> {
         if kind.is_gone(item) {
             return Disposition::Gone;
         }
-        // Never by name: a tenant chooses names, and could keep items for the next tenant.
-        if let Some(because) = self.keep.reason(item.id.as_str()) {
-            return kept(KeptBecause::Keep(because.to_owned()));
-        }
-        if self.baseline.is_some_and(|baseline| baseline.has(item)) {
-            return kept(KeptBecause::Baseline);
+        if let Some(because) = self.named(item) {
+            return kept(because);
         }
         let judged = self.by_rules(kind, item);
         match (judged, self.existing_network(item)) {
@@ -273,8 +305,8 @@ impl<'a> Dispositions<'a> {
         let is_global = table(self.inventory.cloud)
             .kind(kind)
             .is_some_and(|kind| !matches!(kind.scope, super::Scope::Regional));
-        let place = if is_global { super::Place::GLOBAL } else { item.place.clone() };
-        let key = ItemKey { place, kind: KindName::of(kind), id: super::ItemId::new(id) };
+        let place = if is_global { Place::GLOBAL } else { item.place.clone() };
+        let key = ItemKey { place, kind: KindName::of(kind), id: ItemId::new(id) };
         match self.of.get(&key) {
             Some(disposition) => Ok((key, disposition)),
             None => Err(Unresolved(format!("{key} was not listed, so nobody knows whether it stays"))),

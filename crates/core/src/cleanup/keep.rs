@@ -97,6 +97,19 @@ impl Keep {
         self.ids.get(&id.to_ascii_lowercase()).map(String::as_str)
     }
 
+    /// Ids that no item of the inventory has, each with an item whose id is nearly the same: somebody may have misspelt it, and the item goes.
+    pub fn near_misses(&self, inventory: &Inventory) -> Vec<(String, ItemKey)> {
+        let there: BTreeSet<String> =
+            inventory.items().map(|item| item.id.as_str().to_ascii_lowercase()).collect();
+        let missing = self.ids.keys().filter(|id| !there.contains(*id));
+        let near = |id: &String| {
+            let mut items = inventory.items();
+            let near = items.find(|item| is_near(id, &item.id.as_str().to_ascii_lowercase()))?;
+            Some((id.clone(), near.key()))
+        };
+        missing.filter_map(near).collect()
+    }
+
     /// All ids.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.ids.keys().map(String::as_str)
@@ -248,4 +261,16 @@ pub(super) fn own_items<'a>(
             && kinds.contains(&item.kind.as_str())
             && owner.is_none_or(|owner| owner == inventory.account.as_str())
     })
+}
+
+/// Whether two ids differ in one place only, by at most two letters. Clouds make ids by chance, so no two of them are that near.
+fn is_near(one: &str, other: &str) -> bool {
+    const SHORTEST: usize = 8;
+    const MOST: usize = 2;
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let most = one.len().min(other.len());
+    let before = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let after = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    let same = most.min(before + after);
+    most >= SHORTEST && one.len().max(other.len()) - same <= MOST
 }

@@ -102,6 +102,7 @@ pub const fn rests_on_ledger(code: Ailment) -> bool {
         | Ailment::ShootElsewhere
         | Ailment::ShootInEmpty
         | Ailment::SameCloudAccount
+        | Ailment::CleanupWaits
         | Ailment::Books => true,
         Ailment::Stranded
         | Ailment::SameCredentials

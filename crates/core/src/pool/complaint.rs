@@ -22,6 +22,8 @@ pub enum Ailment {
     DirtyForLong,
     /// Its cleaning needs a person.
     CleanupStuck,
+    /// It may not be cleaned, for a reason that lasts.
+    CleanupWaits,
     /// It takes no new clusters.
     Quarantined,
     /// Requests wait for a pool.
@@ -65,6 +67,7 @@ impl Ailment {
             Self::MissingSecret => "missing-secret",
             Self::DirtyForLong => "dirty-for-long",
             Self::CleanupStuck => "cleanup-stuck",
+            Self::CleanupWaits => "cleanup-waits",
             Self::Quarantined => "quarantined",
             Self::Exhausted => "exhausted",
             Self::EntryGone => "entry-gone",

@@ -11,6 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Cleaning takes hours at most; who waits longer has been forgotten.
 const LONG: SignedDuration = SignedDuration::from_hours(24);
 
+/// A Shoot that goes, or a cloud that does not answer, keeps an account from being cleaned for minutes.
+const WAITS_LONG: SignedDuration = SignedDuration::from_mins(15);
+
 /// An account, as far as a doctor looks at it.
 #[derive(Clone, Debug)]
 pub struct Patient<'a> {
@@ -26,12 +29,14 @@ pub struct Patient<'a> {
     pub holding: Option<(&'a Holding, Timestamp)>,
     /// The reason why its cleaning is stuck, with the remedy.
     pub stuck: Option<&'a str>,
+    /// The reason why it may not be cleaned now, and since when.
+    pub waits: Option<(&'a str, Timestamp)>,
 }
 
 impl Patient<'_> {
     /// Everything that is the matter with one account.
     pub fn complaints(&self, keys: &LabelKeys, now: Timestamp) -> Vec<Complaint> {
-        let Self { account, entry, labels, missing_secret, holding, stuck } = self;
+        let Self { account, entry, labels, missing_secret, holding, stuck, waits } = self;
         let mut found = Vec::new();
         let mut say = |code, message: String, remedy: String| {
             found.push(Complaint { code, account: Some((*account).clone()), message, remedy });
@@ -58,6 +63,14 @@ impl Patient<'_> {
         if let Some(stuck) = stuck.filter(|_| entry.dirty) {
             let message = format!("the cleaning of account {account} is stuck: {stuck}");
             say(Ailment::CleanupStuck, message, format!("see `allotment cleanup plan {account}`"));
+        }
+        let waits = waits.filter(|(_, since)| entry.dirty && now.duration_since(*since) > WAITS_LONG);
+        if let Some((because, since)) = waits {
+            let minutes = now.duration_since(since).as_secs() / 60;
+            let message =
+                format!("the cleaning of account {account} has waited {minutes} minutes: {because}");
+            let remedy = "remove the cause; it goes on within a minute".to_owned();
+            say(Ailment::CleanupWaits, message, remedy);
         }
         let dirty_since = match holding {
             Some((Holding::Dirty(_), since)) if entry.dirty => Some(*since),
@@ -262,6 +275,7 @@ mod tests {
                 missing_secret,
                 holding,
                 stuck: None,
+                waits: None,
             };
             let found: Vec<String> =
                 patient.complaints(&LabelKeys::default(), now).iter().map(ToString::to_string).collect();
@@ -276,9 +290,9 @@ mod tests {
         let complaints = |labels: &[(&str, &str)]| -> Vec<String> {
             let (entry, labels) = read(labels, None);
             let stuck = Some("volume vol-1 is locked; unlock it");
-            let (missing_secret, holding) = (None, None);
-            let patient =
-                Patient { account: &account, entry: &entry, labels: &labels, missing_secret, holding, stuck };
+            let (missing_secret, holding, waits) = (None, None, None);
+            let (entry, labels) = (&entry, &labels);
+            let patient = Patient { account: &account, entry, labels, missing_secret, holding, stuck, waits };
             patient.complaints(&LabelKeys::default(), now).iter().map(ToString::to_string).collect()
         };
         assert_eq!(
@@ -288,6 +302,33 @@ mod tests {
             ]
         );
         assert!(complaints(&[aws]).is_empty());
+    }
+
+    #[test]
+    fn a_cleaning_that_waits_for_long_is_told() {
+        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        let (entry, labels) = read(&[("hyperscalerType", "aws"), ("dirty", "true")], None);
+        let complaints = |minutes: i64| -> Vec<String> {
+            let since = now - SignedDuration::from_mins(minutes);
+            let patient = Patient {
+                account: &AccountName::new("a"),
+                entry: &entry,
+                labels: &labels,
+                missing_secret: None,
+                holding: None,
+                stuck: None,
+                waits: Some(("b is the same cloud account, and in use", since)),
+            };
+            patient.complaints(&LabelKeys::default(), now).iter().map(ToString::to_string).collect()
+        };
+        assert!(complaints(15).is_empty(), "it may be a matter of minutes");
+        assert_eq!(
+            complaints(16),
+            [
+                "cleanup-waits: the cleaning of account a has waited 16 minutes: b is the same cloud account, and in use; remove the \
+                 cause; it goes on within a minute"
+            ]
+        );
     }
 
     #[test]

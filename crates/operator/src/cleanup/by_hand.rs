@@ -8,8 +8,8 @@ use crate::{
 use allotment_clouds::{Cloud, take_inventory, take_witness};
 use allotment_core::{
     cleanup::{
-        Baseline, CloudAccountId, Inventory, NotSupported, Plan, Question, Record, Refusal, ShootHistory,
-        Stage, Stuck, TechnicalId, UnknownCell, Verdict, plan, verdict,
+        Baseline, CloudAccountId, Inventory, ItemKey, NotSupported, Plan, Question, Record, Refusal,
+        ShootHistory, Stage, Stuck, TechnicalId, UnknownCell, Verdict, plan, verdict,
     },
     pool::AccountName,
 };
@@ -97,6 +97,8 @@ pub struct Listing {
     pub plan: Plan,
     /// The recorded account; none if nothing is recorded, and then nothing is deleted.
     pub recorded: Option<CloudAccount>,
+    /// Ids to keep that no item has, each with an item whose id is nearly the same.
+    pub near_misses: Vec<(String, ItemKey)>,
 }
 
 /// The request of a person to record an account.
@@ -149,7 +151,8 @@ impl ByHand {
         let keep = self.0.keep(account).await?;
         let baseline = recorded.as_ref().and_then(|recorded| recorded.baseline.as_ref());
         let plan = plan(&inventory, &keep, baseline).assuming(&self.0.assumed_absent(inventory.cloud));
-        Ok(Listing { inventory, plan, recorded })
+        let near_misses = keep.near_misses(&inventory);
+        Ok(Listing { inventory, plan, recorded, near_misses })
     }
 
     /// Lists an account twice, the settle time apart, and takes the witness. Deletes nothing.

@@ -23,7 +23,7 @@ impl Inner {
         live: &LiveEntry,
     ) -> Result<(), ReconcileError> {
         let Ok(cloud) = self.cloud_of(account) else { return Ok(()) };
-        if !live.entry.entry.is_free() || !self.was_never_used(account).await? {
+        if !live.entry.entry.is_free() || !self.was_never_used(account, live).await? {
             return Ok(());
         }
         // Another ledger knows of no use at all, and would take a tenant's leftovers for the platform's.
@@ -125,16 +125,24 @@ impl Inner {
 
     /// Whether an account is free now, and the ledger knows of no use of it.
     async fn is_still_unused(&self, account: &AccountName) -> Result<bool, ReconcileError> {
-        let live = self.read_entry(account).await?;
-        Ok(live.is_some_and(|live| live.entry.entry.is_free()) && self.was_never_used(account).await?)
+        match self.read_entry(account).await? {
+            Some(live) if live.entry.entry.is_free() => self.was_never_used(account, &live).await,
+            _ => Ok(false),
+        }
     }
 
-    async fn was_never_used(&self, account: &AccountName) -> Result<bool, ReconcileError> {
+    async fn was_never_used(&self, account: &AccountName, live: &LiveEntry) -> Result<bool, ReconcileError> {
         if self.index().pool.count_shoots(account).all > 0 {
             return Ok(false);
         }
         let row = self.ledger.account(account).await?;
         if row.is_some_and(|row| row.holding != Holding::Free || !row.assignments.is_empty()) {
+            return Ok(false);
+        }
+        // An entry of a pool that others used, or that a lost ledger knew, may have been a tenant's.
+        if let Some(since) = self.ledger.knows_since().await?
+            && live.entry.created.is_none_or(|created| created < since)
+        {
             return Ok(false);
         }
         let is_new = self.ledger.history(About::Account(account), 1).await?.is_empty();

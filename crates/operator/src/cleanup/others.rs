@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const FRESH: SignedDuration = SignedDuration::from_mins(10);
 
 /// So many entries are asked about at once.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 32;
 
 /// Entries in use, seen from an account that is to be emptied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::{
     target::{Key, Reached, TargetTrouble},
 };
 use allotment_api::{
-    kyma::{Cluster, KubeconfigRequest, KubeconfigRequestStatus, TokenState},
+    kyma::{Cluster, KubeconfigRequest, KubeconfigRequestStatus, TokenState, TokenStatus},
     names::{annotation, finalizer},
 };
 use allotment_core::{
@@ -29,6 +29,7 @@ use allotment_core::{
     text::without_addresses,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use jiff::Timestamp;
 use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams},
@@ -36,6 +37,7 @@ use kube::{
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 impl Inner {
     /// Takes a step, and puts what came of it on the scene. What goes wrong in a cluster is a hitch, which the status tells.
@@ -224,8 +226,9 @@ impl Inner {
         }
         let taken = Taken::Tokens(secrets.to_vec());
         if self.taken(scene).as_ref() != Some(&taken) {
-            inside::delete_tokens(&reached, &grant, secrets).await?;
-            self.ended().insert(scene.name.clone(), Ended::now(taken, scene.leaked.take()));
+            let was_any = inside::delete_tokens(&reached, &grant, secrets).await?;
+            let token = scene.leaked.take();
+            self.remember_end(scene, taken, token, was_any);
         }
         self.is_refused(scene, &reached).await
     }
@@ -244,7 +247,7 @@ impl Inner {
             // Without tokens the status leads nowhere: the sweep is all there is.
             if !has_tokens {
                 if swept? {
-                    self.ended().insert(scene.name.clone(), Ended::now(Taken::All, token));
+                    self.remember_end(scene, Taken::All, token, true);
                 }
                 let is_forgotten = self.ended().get(&scene.name).is_none_or(Ended::is_forgotten);
                 if is_forgotten {
@@ -254,13 +257,13 @@ impl Inner {
             }
             let reached = self.reach(scene).await?;
             if !is_ended {
-                inside::withdraw(&reached, grant).await?;
+                let was_any = inside::withdraw(&reached, grant).await?;
                 self.mark_swept(scene, &reached.key);
                 // A Shoot that does not answer, and that the status does not name, delays a lock only.
                 if self.index().is_locked(&scene.request, scene.cluster.as_deref()) {
                     swept?;
                 }
-                self.ended().insert(scene.name.clone(), Ended::now(Taken::All, token));
+                self.remember_end(scene, Taken::All, token, was_any);
             }
             self.is_refused(scene, &reached).await
         };
@@ -299,6 +302,25 @@ impl Inner {
             Some(reached) => self.targets.confirm(&reached.key).await,
             None => Ok(()),
         }
+    }
+
+    /// Remembers what was taken out of the cluster. Where nothing was there any more, an earlier process took it: the status says when.
+    fn remember_end(&self, scene: &Scene, taken: Taken, token: Option<SecretString>, was_any: bool) {
+        let ago = if was_any { None } else { self.ended_ago(scene, &taken) };
+        self.ended().insert(scene.name.clone(), Ended::ago(taken, ago.unwrap_or_default(), token));
+    }
+
+    /// How long ago the last of these tokens went, as the status has it; none if it does not say so of all.
+    fn ended_ago(&self, scene: &Scene, taken: &Taken) -> Option<Duration> {
+        let is_meant = |token: &&TokenStatus| match taken {
+            Taken::All => true,
+            Taken::Tokens(secrets) => secrets.contains(&token.secret),
+        };
+        let tokens = scene.request.status.as_ref()?.tokens.iter().filter(is_meant);
+        let ends: Option<Vec<Timestamp>> =
+            tokens.map(|token| token.ended_at.as_ref().map(|ended| ended.0)).collect();
+        let last = ends?.into_iter().max()?;
+        Duration::try_from(self.clock.now().duration_since(last)).ok()
     }
 
     /// What was taken out of the cluster, and may still be believed there.

@@ -151,18 +151,19 @@ async fn tokens_of(reached: &Reached, grant: &Grant) -> Result<Vec<String>, Targ
     Ok(tokens.iter().map(ResourceExt::name_any).collect())
 }
 
-/// Deletes the Secrets of tokens. Their names may come from a forged status: those of other grants stay.
+/// Deletes the Secrets of tokens. Their names may come from a forged status: those of other grants stay. Returns whether there was any.
 pub(super) async fn delete_tokens(
     reached: &Reached,
     grant: &Grant,
     secrets: &[String],
-) -> Result<(), TargetTrouble> {
+) -> Result<bool, TargetTrouble> {
     let api: Api<Secret> = Api::namespaced(reached.client.clone(), NAMESPACE);
+    let mut was_any = false;
     for secret in secrets.iter().filter(|secret| grant.is_token_secret(secret)) {
         let what = || format!("delete Secret {NAMESPACE}/{secret} in {}", reached.key);
-        gone(reached.call(what, api.delete(secret, &DeleteParams::default())).await)?;
+        was_any |= gone(reached.call(what, api.delete(secret, &DeleteParams::default())).await)?;
     }
-    Ok(())
+    Ok(was_any)
 }
 
 /// Takes everything of a grant out of the cluster: the tokens first. Returns whether there was anything.
@@ -196,8 +197,10 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    pub(super) fn now(taken: Taken, token: Option<SecretString>) -> Self {
-        Self { taken, since: Instant::now(), token }
+    /// It was taken so long ago.
+    pub(super) fn ago(taken: Taken, ago: Duration, token: Option<SecretString>) -> Self {
+        let now = Instant::now();
+        Self { taken, since: now.checked_sub(ago).unwrap_or(now), token }
     }
 
     /// Whether no server remembers any more whom it let in. A cluster may have several, and a trial asks one of them.
@@ -278,13 +281,14 @@ async fn delete(reached: &Reached, kind: Kind, object: &DynamicObject) -> Result
     let only_this = Preconditions { uid: object.uid(), resource_version: None };
     let params = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default() };
     let what = || format!("delete {kind:?} {name} in {}", reached.key);
-    gone(reached.call(what, api.delete(&name, &params)).await)
+    gone(reached.call(what, api.delete(&name, &params)).await).map(drop)
 }
 
-fn gone<T>(result: Result<T, TargetTrouble>) -> Result<(), TargetTrouble> {
+/// Whether it was there until now.
+fn gone<T>(result: Result<T, TargetTrouble>) -> Result<bool, TargetTrouble> {
     match result {
-        Err(TargetTrouble::Call(error)) if error.is_not_found() => Ok(()),
-        result => result.map(drop),
+        Err(TargetTrouble::Call(error)) if error.is_not_found() => Ok(false),
+        result => result.map(|_| true),
     }
 }
 

@@ -66,6 +66,15 @@ impl Ledger {
         in_transaction!(read self, "read a cloud account", |transaction| cloud_account(transaction, account))
     }
 
+    /// Every entry whose account of the cloud is recorded.
+    pub async fn recorded_accounts(&self) -> Result<BTreeSet<AccountName>, LedgerError> {
+        in_transaction!(read self, "read the recorded accounts", |transaction| async {
+            const SQL: &str = "SELECT account FROM cloud_accounts WHERE garden = $1 AND project = $2";
+            let rows = transaction.query(SQL, &[]).await?;
+            rows.iter().map(|row| row.text(0).map(AccountName::new)).collect()
+        })
+    }
+
     /// The entries that lead to an account of the cloud.
     pub async fn entries_of(&self, id: &CloudAccountId) -> Result<Vec<AccountName>, LedgerError> {
         in_transaction!(read self, "read the entries of a cloud account", |transaction| async {

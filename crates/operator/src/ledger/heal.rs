@@ -7,6 +7,7 @@ use super::{
     transaction::Transaction,
 };
 use allotment_core::pool::{Holding, PoolKey, Tenant};
+use jiff::Timestamp;
 
 /// Writes down an assignment that the request's status and the binding prove.
 pub(super) async fn assign(
@@ -84,4 +85,18 @@ pub(super) async fn clear(transaction: &mut Transaction, because: &str) -> Resul
     }
     let note = Note { event: Event::Rebuilt, account: None, tenant: None, request: None, because };
     transaction.note(note).await.map(drop)
+}
+
+/// Notes that the pool was in use when the ledger began.
+pub(super) async fn take_over(transaction: &mut Transaction, because: &str) -> Result<(), LedgerError> {
+    let note = Note { event: Event::TookOver, account: None, tenant: None, request: None, because };
+    transaction.note(note).await.map(drop)
+}
+
+/// The time before which uses of accounts may be unknown.
+pub(super) async fn knows_since(transaction: &mut Transaction) -> Result<Option<Timestamp>, LedgerError> {
+    const LAST: &str = "SELECT at FROM history WHERE garden = $1 AND project = $2 \
+         AND event IN ('took-over', 'rebuilt') ORDER BY id DESC LIMIT 1";
+    let rows = transaction.query(LAST, &[]).await?;
+    rows.first().map(|row| row.time(0)).transpose()
 }

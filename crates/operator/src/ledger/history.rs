@@ -43,6 +43,8 @@ pub enum Event {
     Retired,
     /// An account is in another pool.
     Repooled,
+    /// The ledger began on a pool that was in use: earlier uses of its accounts are not known.
+    TookOver,
     /// Everything but the history was thrown away, to be made anew from the cluster.
     Rebuilt,
     /// Somebody began to lead.
@@ -50,7 +52,7 @@ pub enum Event {
 }
 
 impl Event {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Claimed,
         Self::Confirmed,
         Self::Assigned,
@@ -66,6 +68,7 @@ impl Event {
         Self::Lifted,
         Self::Retired,
         Self::Repooled,
+        Self::TookOver,
         Self::Rebuilt,
         Self::Led,
     ];
@@ -88,6 +91,7 @@ impl Event {
             Self::Lifted => "lifted",
             Self::Retired => "retired",
             Self::Repooled => "repooled",
+            Self::TookOver => "took-over",
             Self::Rebuilt => "rebuilt",
             Self::Led => "led",
         }
@@ -103,6 +107,7 @@ impl Event {
             | Self::Released
             | Self::Adopted
             | Self::Lost
+            | Self::TookOver
             | Self::Rebuilt => true,
             Self::Queued
             | Self::Draining
@@ -114,6 +119,11 @@ impl Event {
             | Self::Repooled
             | Self::Led => false,
         }
+    }
+
+    /// Whether uses of accounts before it may be unknown. Such an entry is never replaced by a count.
+    pub(super) fn limits_knowledge(self) -> bool {
+        matches!(self, Self::TookOver | Self::Rebuilt)
     }
 
     pub(super) fn parse(word: &str) -> Option<Self> {

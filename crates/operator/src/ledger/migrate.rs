@@ -14,6 +14,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0004_terms.sql"),
     include_str!("migrations/0005_months.sql"),
     include_str!("migrations/0006_cleanings.sql"),
+    include_str!("migrations/0007_knowledge.sql"),
 ];
 
 const DOING: &str = "open the ledger";

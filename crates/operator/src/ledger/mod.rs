@@ -476,6 +476,22 @@ impl Ledger {
         })
     }
 
+    /// Notes that the pool was in use when the ledger began.
+    pub async fn take_over(&self, epoch: Epoch, because: &str, now: Timestamp) -> Result<(), LedgerError> {
+        in_transaction!(write self, "take a pool over", now, |transaction| {
+            transaction.under(epoch).await?;
+            heal::take_over(transaction, because).await
+        })
+    }
+
+    /// The time before which uses of accounts may be unknown: the pool was in use when the ledger began, or the ledger was rebuilt since. None if
+    /// every use is known.
+    pub async fn knows_since(&self) -> Result<Option<Timestamp>, LedgerError> {
+        in_transaction!(read self, "read how far back the ledger knows", |transaction| {
+            heal::knows_since(transaction)
+        })
+    }
+
     /// Throws everything away but history and identity, to be made anew from the cluster.
     pub async fn clear(&self, epoch: Epoch, because: &str, now: Timestamp) -> Result<(), LedgerError> {
         in_transaction!(write self, "clear", now, |transaction| {

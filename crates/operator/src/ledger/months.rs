@@ -88,7 +88,8 @@ async fn count_old(
             return finish(transaction, counts, Counted { entries, next: None }).await;
         }
         last = entry.id;
-        if retention.ends(&entry, now) {
+        let limits_knowledge = Event::parse(row.text(2)?).is_some_and(Event::limits_knowledge);
+        if retention.ends(&entry, now) && !limits_knowledge {
             *counts.entry(key(row, entry.at)?).or_default() += 1;
             entries += 1;
             delete(transaction, entry.id).await?;

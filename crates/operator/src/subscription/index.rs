@@ -60,7 +60,7 @@ pub struct PoolEntry {
     /// The reason why its cleaning is stuck, from the annotation.
     pub stuck: Option<String>,
     /// When it was made.
-    pub(super) created: Option<Timestamp>,
+    pub(crate) created: Option<Timestamp>,
     /// The credentials behind it.
     pub(super) credential: Credential,
 }

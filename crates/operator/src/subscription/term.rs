@@ -12,8 +12,8 @@ use crate::{
 };
 use allotment_api::kyma::{SubscriptionPhase, SubscriptionRequest};
 use allotment_core::pool::{
-    AccountName, Epoch, Fence, Holding, LedgerFacts, LedgerMismatch, RequestUid, Served, Traces, verify,
-    wanted,
+    AccountName, Entry, Epoch, Fence, Holding, LedgerFacts, LedgerMismatch, RequestUid, Served, Traces,
+    verify, wanted,
 };
 use jiff::SignedDuration;
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::ObjectReference};
@@ -73,6 +73,7 @@ impl Inner {
         if found.fence == Fence::Missing {
             // The leader before this one may have written since the ledger was read; from now on it cannot.
             self.verify_ledger_identity(None).await?;
+            self.note_used_pool(term).await?;
         }
         self.win_fence(uuid, term, id, &found, &served, self.serves().await?).await?;
         self.compare(term).await?;
@@ -188,6 +189,22 @@ impl Inner {
         // Last: where this breaks off before, a halted operator stays halted.
         self.win_fence(uuid, term, id, &found, &served, serves).await?;
         Ok(term.epoch)
+    }
+
+    /// Notes a pool that was in use before: what was in its accounts is not known. Before the fence is written: a first start that breaks off is one
+    /// again.
+    async fn note_used_pool(&self, term: Term) -> Result<(), Trouble> {
+        let (held, shoots) = {
+            let index = self.index();
+            let is_held = |entry: &Entry| entry.dirty || entry.tenant.is_some();
+            (index.entries().filter(|(_, known)| is_held(&known.entry)).count(), index.shoots())
+        };
+        if held > 0 || shoots > 0 {
+            let because =
+                format!("{held} accounts are held by tenants or dirty, and there are {shoots} Shoots");
+            self.ledger.take_over(term.epoch, &because, self.clock.now()).await?;
+        }
+        Ok(())
     }
 
     /// Says what was found at a first start: a pool that other systems have used is taken over as its labels have it.

@@ -5,7 +5,7 @@ mod clusters;
 mod secrets;
 
 use crate::{
-    ledger::{Account, Ledger, LedgerError},
+    ledger::{Account, Cleaning, Ledger, LedgerError},
     runtime::{
         call::{CallError, call},
         keep::Index as _,
@@ -18,7 +18,7 @@ use allotment_api::{
 };
 use allotment_core::{
     check::Seat,
-    cleanup::CloudAccountId,
+    cleanup::{CloudAccountId, Stage},
     cluster::flow::forget_managed_fields,
     pool::{
         AccountName, Accounts, Ailment, Asked, Complaint, Grown, Limit, MultiAccount, NotReady, Occupied,
@@ -72,6 +72,8 @@ pub struct Survey {
     rows: BTreeMap<AccountName, Account>,
     /// Accounts of the cloud that several entries are recorded for.
     shared_cloud_accounts: BTreeMap<CloudAccountId, BTreeSet<AccountName>>,
+    /// Accounts that may not be cleaned now: why, and since when.
+    cleaning_waits: BTreeMap<AccountName, (String, Timestamp)>,
     waiting: BTreeMap<PoolKey, u64>,
     queued: Vec<WaitingLine>,
     limits: MultiAccount,
@@ -166,6 +168,7 @@ impl Survey {
             settings: (*settings).clone(),
             rows: BTreeMap::new(),
             shared_cloud_accounts: BTreeMap::new(),
+            cleaning_waits: BTreeMap::new(),
             waiting: BTreeMap::new(),
             queued: Vec::new(),
             limits: MultiAccount::default(),
@@ -198,6 +201,12 @@ impl Survey {
     async fn read_ledger(&mut self, ledger: &Ledger) -> Result<(), SurveyError> {
         self.rows = ledger.accounts().await?.into_iter().map(|row| (row.account.clone(), row)).collect();
         self.shared_cloud_accounts = ledger.shared_cloud_accounts().await?;
+        let waits = |(account, Cleaning { record, .. }): (AccountName, Cleaning)| {
+            // Later on, it waits for nobody but the cloud.
+            let waits = record.waits.filter(|_| record.stage == Stage::Checking)?;
+            Some((account, (waits, record.since)))
+        };
+        self.cleaning_waits = ledger.cleanings().await?.into_iter().filter_map(waits).collect();
         self.awaits_leader = ledger.awaits_leader().await?;
         for queue in ledger.queues().await? {
             let waiting = ledger.waiting(&queue.pool).await?;
@@ -368,6 +377,7 @@ impl Survey {
                 missing_secret: self.missing_secrets.get(account).cloned(),
                 holding: self.rows.get(account).map(|row| (&row.holding, row.since)),
                 stuck: found.stuck.as_deref(),
+                waits: self.cleaning_waits.get(account).map(|(because, since)| (because.as_str(), *since)),
             };
             complaints.extend(patient.complaints(&self.settings.labels, now));
         }

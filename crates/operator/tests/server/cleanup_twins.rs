@@ -10,6 +10,7 @@ use allotment_core::pool::AccountName;
 use allotment_testing::{Landscape, Outcome};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
+use std::time::Duration;
 
 /// The entry was in use before the cleaner came, so its account id is recorded nowhere.
 pub async fn an_account_is_not_emptied_while_another_entry_that_leads_to_it_is_in_use(
@@ -30,7 +31,7 @@ pub async fn an_account_is_not_emptied_while_another_entry_that_leads_to_it_is_i
     stage.shoot("of-b", "b", None).await?;
     let dirty = json!({ "metadata": { "labels": { "dirty": "true" } } });
     stage.bindings().patch("b", &PatchParams::default(), &Patch::Merge(&dirty)).await?;
-    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(cloud.0.deletions(&ID).len(), 0, "a Shoot is in it");
     stage.delete_shoot("of-b").await?;
     stage.bindings().delete("b", &DeleteParams::default()).await?;
@@ -57,6 +58,34 @@ pub async fn entries_that_are_recorded_as_one_account_go_to_one_tenant(landscape
     stage.ask("second", "ga-2").await?;
     stage.in_phase("second", SubscriptionPhase::Waiting).await?;
     stage.ledger.shared_cloud_accounts().await?.get(&ID).ok_or("nobody tells of it")?;
+    Ok(())
+}
+
+/// Somebody used the pool before, and the ledger knows nothing of it: what is in a free account may be a tenant's.
+pub async fn accounts_of_a_used_pool_are_not_taken_in(landscape: Landscape) -> Outcome {
+    let (stage, cloud) = returned(&landscape).await?;
+    stage.accounts(&["held"], json!({ "hyperscalerType": "aws", "tenantName": "ga-9" })).await?;
+    let _subscriptions = stage.start();
+    let _cleaner = cloud.start(&stage);
+    let since = until("the ledger has taken the pool over", async || {
+        let since = stage.ledger.knows_since().await.map_err(|error| error.to_string())?;
+        since.ok_or("it knows everything".to_owned())
+    })
+    .await?;
+    // An entry that is made later was never used. Servers write whole seconds.
+    let whole_second = Duration::from_millis(1100);
+    tokio::time::sleep(whole_second).await;
+    stage.accounts(&["new"], json!({ "hyperscalerType": "aws" })).await?;
+    until("the new account is taken in", async || {
+        let recorded = stage.ledger.cloud_account(&AccountName::new("new")).await;
+        recorded
+            .map_err(|error| error.to_string())?
+            .and_then(|it| it.baseline)
+            .ok_or("no baseline".to_owned())
+    })
+    .await?;
+    assert_eq!(stage.ledger.cloud_account(&account()).await?, None, "nobody knows who used it");
+    assert_eq!(stage.ledger.knows_since().await?, Some(since));
     Ok(())
 }
 

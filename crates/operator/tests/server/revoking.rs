@@ -15,6 +15,7 @@ use kube::{
     api::{DeleteParams, Patch, PatchParams},
 };
 use serde_json::json;
+use std::time::{Duration, Instant};
 
 pub async fn a_leaked_token_is_ended_after_the_new_one_is_published(landscape: Landscape) -> Outcome {
     let desk = Desk::new(&landscape).await?;
@@ -58,6 +59,30 @@ pub async fn what_is_revoked_is_refused_and_can_be_granted_anew(landscape: Lands
     desk.annotate("one", "revoke", "false").await?;
     let again = client_of(&desk.issued("one").await?).await?;
     assert_eq!((code(&again).await, code(&old).await), (200, 401));
+    Ok(())
+}
+
+/// Servers believe a token for ten seconds after its Secret is gone. Whoever comes after a crash does not begin to wait anew.
+pub async fn a_revocation_goes_on_after_a_restart(landscape: Landscape) -> Outcome {
+    let mut desk = Desk::new(&landscape).await?;
+    desk.ask("one", reads_config_maps()).await?;
+    let old = client_of(&desk.issued("one").await?).await?;
+    assert_eq!(code(&old).await, 200);
+    desk.annotate("one", "revoke", "true").await?;
+    desk.that("one", "has lost its tokens", |request| {
+        let tokens = request.status.iter().flat_map(|status| &status.tokens);
+        request.status.as_ref().is_some_and(|status| !status.tokens.is_empty())
+            && tokens.into_iter().all(|token| token.ended_at.is_some())
+    })
+    .await?;
+    desk.restart()?;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    desk.restart()?;
+    let restarted = Instant::now();
+    desk.because("one", "Revoked", "Revoked").await?;
+    let waited = restarted.elapsed();
+    assert!(waited < Duration::from_secs(10), "it waited anew: {waited:?}");
+    assert_eq!(code(&old).await, 401, "it is not said before it is so");
     Ok(())
 }
 

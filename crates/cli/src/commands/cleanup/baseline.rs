@@ -8,8 +8,8 @@ use crate::{
 };
 use allotment_core::{cleanup::CloudAccountId, pool::AccountName};
 use allotment_operator::{cleanup::Baselining, ledger::CloudAccount};
-use anyhow::Result;
-use serde_json::json;
+use anyhow::{Result, anyhow};
+use serde_json::{Value, json};
 use std::{collections::BTreeSet, env, process::ExitCode};
 
 /// The arguments of `cleanup baseline`.
@@ -20,50 +20,77 @@ pub(super) struct Order {
 }
 
 pub(super) async fn run(
-    account: AccountName,
+    accounts: Vec<AccountName>,
     place: &Place,
     order: Order,
     format: Option<Format>,
 ) -> Result<ExitCode> {
+    let Order { id_only, replace, shoots } = order;
+    if replace.is_some() && accounts.len() > 1 {
+        output::complain(&anyhow!("--replace names the id of one account: name only that account"));
+        return Ok(ExitCode::from(2));
+    }
+    let wanted = Baselining { id_only, shoots, replace, by: person() };
+    let (mut values, mut worst, is_one) = (Vec::new(), None, accounts.len() == 1);
+    for account in accounts {
+        // One that is refused does not keep the others from being recorded.
+        match record(account.clone(), place, &wanted).await? {
+            Ok(recorded) if format.is_none() => output::print(&for_people(&account, &recorded, &wanted))?,
+            Ok(recorded) => values.push(for_machines(&account, &recorded)),
+            Err(code) => worst = Some(worst.map_or(code, |worst| graver(worst, code))),
+        }
+    }
+    match format {
+        Some(format) if is_one => {
+            values.first().map_or(Ok(()), |value| output::print_value(value, format))?
+        }
+        Some(format) => output::print_value(&values, format)?,
+        None => (),
+    }
+    Ok(worst.unwrap_or(ExitCode::SUCCESS))
+}
+
+/// An answer that is missing says more than a refusal.
+fn graver(one: ExitCode, other: ExitCode) -> ExitCode {
+    if one == ExitCode::FAILURE { other } else { one }
+}
+
+async fn record(
+    account: AccountName,
+    place: &Place,
+    wanted: &Baselining,
+) -> Result<Result<CloudAccount, ExitCode>> {
     let desk = match Desk::open(place, account).await {
         Ok(desk) => desk,
-        Err(code) => return Ok(code),
+        Err(code) => return Ok(Err(code)),
     };
     let desk = match desk.opened_to_write(place).await {
         Ok(desk) => desk,
-        Err(code) => return Ok(code),
+        Err(code) => return Ok(Err(code)),
     };
-    let Order { id_only, replace, shoots } = order;
-    let wanted = Baselining { id_only, shoots, replace, by: person() };
     let (operator, account) = (desk.operator()?, &desk.account);
-    let baseline = operator.by_hand(async |by_hand| Box::pin(by_hand.baseline(account, &wanted)).await);
-    let recorded = match progress::show(&desk.tally, Box::pin(baseline)).await {
-        Ok(recorded) => recorded,
-        Err(error) => return Ok(ended(account, error)),
-    };
-    match format {
-        Some(format) => {
-            let baseline = recorded.baseline.as_ref().map(|baseline| {
-                json!({
-                    "takenAt": baseline.taken_at,
-                    "items": baseline.items.len(),
-                    "places": baseline.places,
-                    "digest": baseline.digest(),
-                })
-            });
-            let value = json!({
-                "account": account,
-                "cloudAccount": recorded.id,
-                "recordedAt": recorded.recorded_at,
-                "recordedBy": recorded.recorded_by,
-                "baseline": baseline,
-                "shootsSince": recorded.shoots_since,
-            });
-            output::print_value(&value, format)?;
-        }
-        None => output::print(&for_people(account, &recorded, &wanted))?,
-    }
-    Ok(ExitCode::SUCCESS)
+    let baseline = operator.by_hand(async |by_hand| Box::pin(by_hand.baseline(account, wanted)).await);
+    let recorded = progress::show(&desk.tally, Box::pin(baseline)).await;
+    Ok(recorded.map_err(|error| ended(account, error)))
+}
+
+fn for_machines(account: &AccountName, recorded: &CloudAccount) -> Value {
+    let baseline = recorded.baseline.as_ref().map(|baseline| {
+        json!({
+            "takenAt": baseline.taken_at,
+            "items": baseline.items.len(),
+            "places": baseline.places,
+            "digest": baseline.digest(),
+        })
+    });
+    json!({
+        "account": account,
+        "cloudAccount": recorded.id,
+        "recordedAt": recorded.recorded_at,
+        "recordedBy": recorded.recorded_by,
+        "baseline": baseline,
+        "shootsSince": recorded.shoots_since,
+    })
 }
 
 fn for_people(account: &AccountName, recorded: &CloudAccount, wanted: &Baselining) -> String {

@@ -34,12 +34,15 @@ pub(crate) fn run(command: CleanupCommand) -> Result<ExitCode> {
             CleanupCommand::Verify { account, place, settle_seconds, output } => {
                 Box::pin(verify::run(AccountName::new(account), &place, settle_seconds, output)).await
             }
-            CleanupCommand::Baseline { account, place, id_only, replace, shoots, output } => {
+            CleanupCommand::Baseline { accounts, place, id_only, replace, shoots, output } => {
                 let (replace, shoots) = (replace.map(CloudAccountId::new), shoots.map(|shoots| shoots.0));
                 let order = baseline::Order { id_only, replace, shoots };
-                Box::pin(baseline::run(AccountName::new(account), &place, order, output)).await
+                let accounts = accounts.into_iter().map(AccountName::new).collect();
+                Box::pin(baseline::run(accounts, &place, order, output)).await
             }
-            CleanupCommand::Status { place, output } => Box::pin(status::run(&place, output)).await,
+            CleanupCommand::Status { place, operator_namespace, output } => {
+                Box::pin(status::run(&place, operator_namespace.as_deref(), output)).await
+            }
             CleanupCommand::Kinds { cloud, output } => kinds::run(cloud.as_deref(), output),
         };
         Ok(answered(answer))

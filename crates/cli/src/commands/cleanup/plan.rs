@@ -47,7 +47,7 @@ fn can_all_go(Listing { plan, recorded, .. }: &Listing) -> bool {
 }
 
 fn for_machines(desk: &Desk, listing: &Listing) -> Value {
-    let Listing { inventory, plan, recorded } = listing;
+    let Listing { inventory, plan, recorded, near_misses } = listing;
     let recorded = recorded.as_ref().map(|recorded| {
         json!({
             "id": recorded.id,
@@ -68,6 +68,7 @@ fn for_machines(desk: &Desk, listing: &Listing) -> Value {
         "startedAt": inventory.started_at,
         "finishedAt": inventory.finished_at,
         "places": inventory.places,
+        "nearMisses": near_misses.iter().map(|(id, item)| json!({ "keep": id, "item": item })).collect::<Vec<_>>(),
         "plan": plan,
     })
 }
@@ -111,6 +112,13 @@ pub(super) fn heading(desk: &Desk, listing: &Listing, paint: Paint) -> String {
             paint.dim(&format!("recorded {at} by {}, {baseline}", recorded.recorded_by)) + "\n"
         }
     });
+    for (id, item) in &listing.near_misses {
+        let (id, item) = (visible(id), visible(&item.to_string()));
+        text.push_str(&format!(
+            "{}: {id} is not in this account; did you mean {item}?\n",
+            paint.yellow("cleanup.keep")
+        ));
+    }
     text
 }
 

@@ -6,10 +6,14 @@ use crate::{
     commands::{input::confirmed, show::counted},
     output::{self, Format, Paint},
 };
-use allotment_core::{cleanup::Mode, pool::AccountName};
+use allotment_core::{
+    cleanup::{Mode, Stage},
+    pool::AccountName,
+};
 use allotment_operator::{
     cleanup::{ByHandError, Ended, Listing, Operator, ReconcileError},
-    ledger::LedgerError,
+    ledger::{Cleaning, LedgerError},
+    runtime::clock::Clock,
     survey::AccountLine,
 };
 use anyhow::{Result, anyhow};
@@ -19,9 +23,13 @@ use std::{
     process::ExitCode,
     time::Duration,
 };
+use tokio::time::{Instant, sleep};
 
-/// So often it begins again when an operator wrote the record of the cleaning meanwhile.
-const MOST_CONFLICTS: usize = 5;
+/// A cleaning that nobody has written for so long is nobody's.
+const IDLE: Duration = Duration::from_mins(3);
+
+/// So often the record of a cleaning is read that an operator writes.
+const EVERY: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(
     account: AccountName,
@@ -93,20 +101,50 @@ fn question(account: &AccountName, listing: &Listing) -> String {
     format!("delete {deletions} in {} account {} ({account})?", inventory.cloud, inventory.account)
 }
 
-/// Cleans. An operator that works on the same account is no error: whoever writes second begins again.
+/// Cleans. An operator that works on the same account is no error: it gets the same done.
 async fn clean(desk: &Desk) -> Result<Result<Ended, ByHandError>> {
-    let (operator, account) = (desk.operator()?, &desk.account);
-    for _ in 0..MOST_CONFLICTS {
-        match once(&operator, desk).await {
-            Err(ByHandError::Reconcile(ReconcileError::Ledger(LedgerError::Changed { .. }))) => {
-                output::progress("an operator works on it as well; beginning again ...");
-            }
-            end => return Ok(end),
+    let (operator, began) = (desk.operator()?, Clock::system().now());
+    loop {
+        let end = once(&operator, desk).await;
+        let is_overtaken = match &end {
+            Err(ByHandError::Reconcile(ReconcileError::Ledger(LedgerError::Changed { .. }))) => true,
+            // It is free, perhaps by the operator's work.
+            Ok(Ended::Refused(_)) => false,
+            _ => return Ok(end),
+        };
+        if is_overtaken {
+            output::progress("an operator cleans it as well; waiting for it ...");
+            until_idle(desk).await?;
+        }
+        let proof = desk.ledger()?.proof(&desk.account).await?.filter(|proof| proof.proven_at >= began);
+        match proof {
+            Some(proof) => return Ok(Ok(Ended::Cleaned(Box::new(proof)))),
+            None if is_overtaken => (),
+            None => return Ok(end),
         }
     }
-    Err(anyhow!(
-        "an operator works on {account} all the time: see `allotment cleanup status`, or stop the operator"
-    ))
+}
+
+/// Waits until nobody has written the record of the cleaning for a while, or the cleaning is over.
+async fn until_idle(desk: &Desk) -> Result<()> {
+    let mut last = (None, Instant::now());
+    loop {
+        let cleaning = desk.ledger()?.cleaning(&desk.account).await?;
+        let Some(Cleaning { version, record }) = cleaning else { return Ok(()) };
+        desk.tally.reached(record.stage);
+        if last.0 != Some(version) {
+            last = (Some(version), Instant::now());
+        }
+        // An operator that settles says until when; one that has come to its end, in mode plan or stuck, says when it begins again.
+        let is_at_work = match record.next_at {
+            Some(next) => record.stage == Stage::Settling && next > Clock::system().now(),
+            None => last.1.elapsed() < IDLE,
+        };
+        if !is_at_work {
+            return Ok(());
+        }
+        sleep(EVERY).await;
+    }
 }
 
 async fn once(operator: &Operator, desk: &Desk) -> Result<Ended, ByHandError> {

@@ -8,9 +8,10 @@ use allotment_api::{
 use allotment_clouds::{
     Cloud,
     memory::{MemoryCloud, Nature, leftovers_of_shoot},
+    take_inventory, take_witness,
 };
 use allotment_core::{
-    cleanup::{Cloud as CloudName, CloudAccountId, Place},
+    cleanup::{Baseline, Cloud as CloudName, CloudAccountId, Place, ShootHistory},
     pool::AccountName,
 };
 use allotment_garden::landscape::Landscape;
@@ -87,20 +88,34 @@ pub(super) struct Cleaning {
 }
 
 impl Cleaning {
-    /// Records the account ids of accounts that are dirty from the beginning, as `allotment cleanup baseline` does.
-    pub(super) async fn record_dirty(&self, landscape: &Landscape) -> Result<()> {
-        let selector = format!("{}=true", pool::DIRTY);
+    /// Records the accounts that are there from the beginning, as `allotment cleanup baseline` does: some of them are in use, so the operator does
+    /// not know whether the others were.
+    pub(super) async fn record_accounts(&self, landscape: &Landscape) -> Result<()> {
         let bindings: Api<CredentialsBinding> = Api::namespaced(landscape.garden.clone(), GARDEN_NAMESPACE);
-        let dirty = bindings.list(&ListParams::default().labels(&selector)).await;
-        for binding in dirty.context("cannot list the accounts")? {
+        let all = bindings.list(&ListParams::default()).await;
+        for binding in all.context("cannot list the accounts")? {
             let account = AccountName::new(binding.name_any());
             let Ok(cloud) = binding.spec.provider.type_.parse() else { continue };
+            if self.ledger.cloud_account(&account).await?.is_some() {
+                continue;
+            }
             let (id, now) = (self.cloud.id(cloud, &account), Timestamp::now());
+            let is_used =
+                [pool::TENANT_NAME, pool::DIRTY].iter().any(|key| binding.labels().contains_key(*key));
+            let baseline = match is_used {
+                true => None,
+                false => {
+                    let client = self.cloud.0.client(cloud, &id, ShootHistory::Complete(BTreeSet::new()));
+                    let inventory = take_inventory(&client, &Timestamp::now).await?;
+                    let witness = take_witness(&client, &inventory, &Timestamp::now).await;
+                    Some(Baseline::take(&inventory, Some(&witness)))
+                }
+            };
             let recorded = CloudAccount {
                 id,
                 recorded_at: now,
                 recorded_by: "the demo".to_owned(),
-                baseline: None,
+                baseline,
                 shoots_since: Some(now),
             };
             self.ledger.record_cloud_account_once(&account, &recorded).await?;

@@ -288,7 +288,7 @@ impl Hands {
         let ledger = subscription.as_ref().map(|operator| operator.ledger().clone());
         let cleaning = ledger.filter(|_| cleanup.is_some()).map(|ledger| Cleaning { cloud, ledger });
         if let Some(cleaning) = &cleaning {
-            cleaning.record_dirty(landscape).await?;
+            cleaning.record_accounts(landscape).await?;
         }
         let followed = cleaning.clone().map(|cleaning| cleaning.follow_shoots(landscape.garden.clone()));
         let shoots = followed.map(tokio::spawn);

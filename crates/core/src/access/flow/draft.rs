@@ -13,6 +13,7 @@ use allotment_api::{
     },
 };
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::time::Duration;
 
 pub(super) struct Draft {
@@ -53,6 +54,13 @@ impl Draft {
     pub fn not_yet(&mut self, phase: KubeconfigPhase, reason: &'static str, message: impl Into<String>) {
         self.status.phase = Some(phase);
         self.say(KubeconfigCondition::Ready, false, reason, message);
+    }
+
+    /// These tokens are gone by now, unless it is known that they went before.
+    pub fn note_end(&mut self, is_meant: impl Fn(&TokenStatus) -> bool) {
+        for token in self.status.tokens.iter_mut().filter(|token| is_meant(token)) {
+            token.ended_at.get_or_insert(Time(self.now));
+        }
     }
 
     /// Nothing of it is in the cluster any more.

@@ -25,6 +25,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
         return rest(draft).step(Step::LetGo);
     }
     if view.is_waiting {
+        draft.note_end(|_| true);
         return rest(draft).after(TRY_AGAIN);
     }
     let Some(hitch) = view.hitch else {

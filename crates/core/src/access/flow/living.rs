@@ -231,6 +231,12 @@ pub(super) fn may_hold(view: &View<'_>) -> bool {
     !view.is_swept && !is_gone
 }
 
+/// Its tokens are gone, and servers may still believe them. When they went is written down, so that a restart does not begin to wait anew.
+pub(super) fn wait_for_servers(mut draft: Draft) -> Decision {
+    draft.note_end(|token| token.state == TokenState::Ending);
+    rest(draft).after(TRY_AGAIN)
+}
+
 /// Nothing of it is in the cluster, and so nothing is published.
 pub(super) fn cleared(view: &View<'_>, mut draft: Draft) -> Decision {
     draft.forget_tokens();
@@ -246,7 +252,7 @@ pub(super) fn withdraw(view: &View<'_>, mut draft: Draft, grant: Grant, doing: &
             draft.say(KubeconfigCondition::Revoked, false, hitch.reason, message);
             rest(draft).failed()
         }
-        None if view.is_waiting => rest(draft).after(TRY_AGAIN),
+        None if view.is_waiting => wait_for_servers(draft),
         // Whoever changes their mind meanwhile gets a new token, and not one that is being ended.
         None if draft.status.tokens.iter().any(|token| token.state != TokenState::Ending) => {
             draft.status.tokens.iter_mut().for_each(|token| token.state = TokenState::Ending);
@@ -282,6 +288,7 @@ fn granted(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -
                 secret: grant.token_secret(number),
                 state: TokenState::Asked,
                 expiration_timestamp: None,
+                ended_at: None,
             };
             draft.status.tokens.push(token);
             draft.status.shoot = shoot(cluster);
@@ -306,7 +313,7 @@ fn granted(view: &View<'_>, mut draft: Draft, cluster: &Cluster, grant: Grant) -
         |draft: &Draft, state| draft.tokens_in(state).map(|token| token.secret.clone()).collect::<Vec<_>>();
     let ending = secrets(&draft, TokenState::Ending);
     if !ending.is_empty() && view.is_waiting {
-        return rest(draft).after(TRY_AGAIN);
+        return wait_for_servers(draft);
     }
     if !ending.is_empty() && !view.is_ended {
         return rest(draft).step(Step::End { secrets: ending, is_urgent: true });

@@ -4,9 +4,9 @@
 //! changes it in the cluster; it ends with its tokens.
 
 use super::{
-    Decision, Step, TRY_AGAIN, View,
+    Decision, Step, View,
     draft::{Draft, rest},
-    living::{cleared, is_there, withdraw},
+    living::{cleared, is_there, wait_for_servers, withdraw},
 };
 use crate::access::grant::Grant;
 use allotment_api::kyma::{KubeconfigCondition, KubeconfigPhase, TokenState, TokenStatus};
@@ -67,7 +67,7 @@ fn expiring(view: &View<'_>, mut draft: Draft, why: &str, end: Timestamp) -> Dec
     if !ending.is_empty() && !view.is_ended {
         return match view.hitch {
             Some(_) => rest(draft).failed(),
-            None if view.is_waiting => rest(draft).after(TRY_AGAIN),
+            None if view.is_waiting => wait_for_servers(draft),
             None => rest(draft).step(Step::End { secrets: ending, is_urgent: true }),
         };
     }

@@ -40,6 +40,43 @@ fn rules_of_groups_that_somebody_named_stay_and_those_of_the_default_group_go() 
 }
 
 #[test]
+fn a_network_with_a_named_item_in_it_is_not_promised_to_go() {
+    let found = [
+        item("Vpc", "vpc-1", ""),
+        item("Vpc", "vpc-2", ""),
+        item("Subnet", "subnet-1", "network=vpc-1"),
+        item("SecurityGroup", "sg-kept", "name=theirs network=vpc-1"),
+        item("SecurityGroup", "sg-default", "name=default network=vpc-1"),
+    ];
+    let mut keep = Keep::default();
+    keep.add("sg-kept", "a person named it");
+    let plan = plan(&aws(&found), &keep, None);
+    assert_eq!(deleted(&plan), ["subnet-1", "vpc-2"]);
+    let [left] = &plan.immovable[..] else { panic!("{plan:?}") };
+    assert_eq!(left.item.id.as_str(), "vpc-1");
+    assert!(left.because.contains("sg-kept is in it and stays: a person named it"), "{}", left.because);
+}
+
+#[test]
+fn an_id_that_somebody_misspelt_is_told() {
+    let found = [item("Volume", "vol-0a1b2c3d", "state=available"), item("Vpc", "vpc-0a1b2c3d", "")];
+    for (id, near) in [
+        ("vol-0a1b2c3d", None),
+        ("VOL-0A1B2C3D", None),
+        ("vol-0a1b2c3e", Some("vol-0a1b2c3d")),
+        ("vol-0a1bc23d", Some("vol-0a1b2c3d")),
+        ("vol-0a1b2c3", Some("vol-0a1b2c3d")),
+        ("vpc-0a1b2c3d0", Some("vpc-0a1b2c3d")),
+        ("vol-99999999", None),
+    ] {
+        let mut keep = Keep::default();
+        keep.add(id, "a person named it");
+        let misses = keep.near_misses(&aws(&found));
+        assert_eq!(misses.first().map(|(_, item)| item.id.as_str()), near, "{id}");
+    }
+}
+
+#[test]
 fn openstack_keeps_neither_a_tenants_image_for_the_community_nor_strips_a_named_group() {
     let found = [
         item("Image", "img-own", "shared=community owner=123456789012"),
