@@ -54,7 +54,7 @@ fn a_network_with_a_named_item_in_it_is_not_promised_to_go() {
     assert_eq!(deleted(&plan), ["subnet-1", "vpc-2"]);
     let [left] = &plan.immovable[..] else { panic!("{plan:?}") };
     assert_eq!(left.item.id.as_str(), "vpc-1");
-    assert!(left.because.contains("sg-kept is in it and stays: a person named it"), "{}", left.because);
+    assert!(left.because.contains("is in it and stays: a person named it"), "{}", left.because);
 }
 
 #[test]
