@@ -65,6 +65,41 @@ pub fn set_or_remove(
     }
 }
 
+/// The condition that generic tools wait for.
+pub const READY: &str = "Ready";
+
+/// There while an object is on its way.
+pub const RECONCILING: &str = "Reconciling";
+
+/// There while an object goes no further by itself.
+pub const STALLED: &str = "Stalled";
+
+/// How an object stands, for tools that know nothing of its kind: kstatus, and with it Flux and Argo CD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It is as asked for, or goes on by itself from time to time.
+    Rests,
+    /// It is on its way.
+    Reconciling,
+    /// It goes no further before somebody acts.
+    Stalled,
+}
+
+/// Writes [`RECONCILING`] or [`STALLED`], and removes the other: they are there only while they hold.
+pub fn set_progress(
+    conditions: &mut Vec<Condition>,
+    progress: Progress,
+    (reason, message): (&'static str, &str),
+    generation: Option<i64>,
+    now: Timestamp,
+) {
+    for (type_, standing) in [(RECONCILING, Progress::Reconciling), (STALLED, Progress::Stalled)] {
+        let verdict =
+            || Verdict { type_, status: ConditionStatus::True, reason, message: message.to_owned() };
+        set_or_remove(conditions, type_, (progress == standing).then(verdict), generation, now);
+    }
+}
+
 /// Finds a condition by its type.
 pub fn find<'list>(conditions: &'list [Condition], type_: &str) -> Option<&'list Condition> {
     conditions.iter().find(|condition| condition.type_ == type_)

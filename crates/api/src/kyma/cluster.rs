@@ -28,6 +28,11 @@ use serde_json::Value;
     printcolumn(name = "Region", type_ = "string", json_path = ".spec.core.region"),
     printcolumn(name = "Plan", type_ = "string", json_path = ".metadata.labels.plan"),
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"ClusterProvisioned\")].reason"
+    ),
     printcolumn(name = "Progress", type_ = "integer", json_path = ".status.progress"),
     printcolumn(name = "Version", type_ = "string", json_path = ".status.kubernetesVersion"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
@@ -242,7 +247,7 @@ pub struct ClusterStatus {
     /// The generation that this status was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// `ClusterProvisioned`, `SubscriptionReady`, `ShootHealthy`, `AdministratorsApplied`, `OIDCApplied`, `ShootAdopted`.
+    /// `Ready`, `Reconciling`, `Stalled`, `ClusterProvisioned`, `SubscriptionReady`, `ShootHealthy`, `AdministratorsApplied`, `OIDCApplied`, `ShootAdopted`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition::list_with_update_time")]
     pub conditions: Vec<Condition>,
@@ -263,7 +268,11 @@ pub enum ClusterPhase {
     Updating,
     /// It is made, but not all of it works; a condition says what does not.
     Unhealthy,
-    /// It needs somebody to look; a condition says why.
+    /// What is asked for cannot be had as it is; a condition names the field. A cluster that runs goes on running.
+    Invalid,
+    /// Only the platform can mend it; a condition says what.
+    Blocked,
+    /// Gardener failed, or the Shoot is not what it was; a condition says why.
     Failed,
     /// It is going away.
     Deleting,
@@ -271,13 +280,15 @@ pub enum ClusterPhase {
 
 impl ClusterPhase {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Pending,
         Self::Waiting,
         Self::Creating,
         Self::Ready,
         Self::Updating,
         Self::Unhealthy,
+        Self::Invalid,
+        Self::Blocked,
         Self::Failed,
         Self::Deleting,
     ];
@@ -291,6 +302,8 @@ impl ClusterPhase {
             Self::Ready => "Ready",
             Self::Updating => "Updating",
             Self::Unhealthy => "Unhealthy",
+            Self::Invalid => "Invalid",
+            Self::Blocked => "Blocked",
             Self::Failed => "Failed",
             Self::Deleting => "Deleting",
         }

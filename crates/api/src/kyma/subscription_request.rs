@@ -27,6 +27,11 @@ use serde::{Deserialize, Serialize};
     printcolumn(name = "Tenant", type_ = "string", json_path = ".status.tenantName"),
     printcolumn(name = "Binding", type_ = "string", json_path = ".status.gardenerSecretName"),
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[x_kube(
@@ -136,6 +141,19 @@ pub enum SubscriptionPhase {
     Releasing,
     /// It cannot be granted as it is written.
     Denied,
+}
+
+impl SubscriptionPhase {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Waiting => "Waiting",
+            Self::Bound => "Bound",
+            Self::Releasing => "Releasing",
+            Self::Denied => "Denied",
+        }
+    }
 }
 
 /// The kinds of object that a pool can be made of.

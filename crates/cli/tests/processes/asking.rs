@@ -48,7 +48,7 @@ async fn what_a_cluster_waits_for_and_what_would_change_is_told() {
     bad["spec"]["infrastructure"]["machineType"] = json!("m5.huge");
     let bad = serde_json::from_value(bad).unwrap();
     world.clusters().create(&PostParams::default(), &bad).await.unwrap();
-    world.cluster_in("bad", ClusterPhase::Failed).await;
+    world.cluster_in("bad", ClusterPhase::Invalid).await;
     let told = ask(&world, &["explain", "bad", "-n", "tenants"]).await.stdout;
     assert!(told.contains("a person: spec.infrastructure.machineType: "), "{told}");
     assert_eq!(ask(&world, &["explain", "nobody", "-n", "tenants"]).await.code, 1);

@@ -323,11 +323,10 @@ impl Fleet {
                 let got = request.and_then(|request| request.account.as_ref());
                 own.is_some_and(|own| own.account.as_ref() != got)
             }
-            (Some(ClusterPhase::Failed), "NoAccount") => {
-                request.is_some_and(|request| request.deleting) || has_phase(SubscriptionPhase::Denied)
-            }
-            (Some(ClusterPhase::Failed), "Invalid") => !wish.is_valid,
-            (Some(ClusterPhase::Failed), "TenantsDiffer") => wish.names_two_tenants,
+            (Some(ClusterPhase::Failed), "NoAccount") => request.is_some_and(|request| request.deleting),
+            (Some(ClusterPhase::Invalid), "NoAccount") => has_phase(SubscriptionPhase::Denied),
+            (Some(ClusterPhase::Invalid), "Invalid") => !wish.is_valid,
+            (Some(ClusterPhase::Invalid), "TenantsDiffer") => wish.names_two_tenants,
             (Some(ClusterPhase::Waiting), _) => has_phase(SubscriptionPhase::Waiting),
             _ => false,
         };

@@ -60,6 +60,11 @@ impl fmt::Display for Problem {
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
+    /// Whether all of them are in the configuration, where no tenant can mend them.
+    pub fn is_platforms(&self) -> bool {
+        self.0.iter().all(|problem| problem.field.starts_with("clusters."))
+    }
+
     /// The conditions that show them. `ClusterProvisioned` is always among them, since nothing is rolled out.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let of = |type_: ClusterCondition, reason, message| Verdict {
@@ -68,7 +73,8 @@ impl Problems {
             reason,
             message,
         };
-        let mut verdicts = vec![of(ClusterCondition::ClusterProvisioned, "Invalid", self.to_string())];
+        let reason = if self.is_platforms() { "ConfigurationInvalid" } else { "Invalid" };
+        let mut verdicts = vec![of(ClusterCondition::ClusterProvisioned, reason, self.to_string())];
         let oidc: Vec<&Problem> =
             self.0.iter().filter(|problem| problem.about == ClusterCondition::OidcApplied).collect();
         if !oidc.is_empty() {

@@ -105,7 +105,9 @@ pub(crate) fn changed(
     }
     // Patches are Gardener's to bring, in the maintenance window, unless one is asked for by its number.
     if asked.line() == live.line() && asked.patch <= live.patch {
-        return Ok(Change::None);
+        let is_below = asked.patch.is_some() && asked.patch < live.patch;
+        let what = || format!("{live} runs, and a cluster is never taken down to {asked}");
+        return Ok(if is_below { Change::Below(what()) } else { Change::None });
     }
     if asked.major != live.major || asked.minor > live.minor + 1 {
         let what = format!("from {live} to {asked} would skip a minor version");

@@ -81,9 +81,22 @@ impl Progress {
             }
             Self::Releasing { because } => say(ready, false, "Releasing", because.clone()),
         }
+        let ready = condition::find(&status.conditions, ready.as_str());
+        let message = ready.map(|ready| ready.message.clone()).unwrap_or_default();
+        let said = (self.phase().as_str(), message.as_str());
+        condition::set_progress(&mut status.conditions, self.standing(), said, generation, now);
         status.observed_generation = generation;
         self.fill(&mut status);
         status
+    }
+
+    /// The same for tools that know nothing of requests.
+    fn standing(&self) -> condition::Progress {
+        match self {
+            Self::Denied(_) => condition::Progress::Stalled,
+            Self::Waiting { .. } | Self::Releasing { .. } => condition::Progress::Reconciling,
+            Self::Bound { .. } => condition::Progress::Rests,
+        }
     }
 
     fn fill(&self, status: &mut SubscriptionRequestStatus) {

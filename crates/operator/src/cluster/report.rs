@@ -53,7 +53,22 @@ impl Reporter<Task> for Inner {
 /// failed has a reason of its own; a cluster that the tenant brought needs no garden.
 fn waits(cluster: &Cluster) -> bool {
     let phase = cluster.status.as_ref().and_then(|status| status.phase);
-    let has_answer =
-        matches!(phase, Some(ClusterPhase::Ready | ClusterPhase::Failed | ClusterPhase::Unhealthy));
+    let has_answer = match phase {
+        Some(
+            ClusterPhase::Ready
+            | ClusterPhase::Invalid
+            | ClusterPhase::Blocked
+            | ClusterPhase::Failed
+            | ClusterPhase::Unhealthy,
+        ) => true,
+        None
+        | Some(
+            ClusterPhase::Pending
+            | ClusterPhase::Waiting
+            | ClusterPhase::Creating
+            | ClusterPhase::Updating
+            | ClusterPhase::Deleting,
+        ) => false,
+    };
     cluster.spec.byoc.is_none() && (!has_answer || cluster.metadata.deletion_timestamp.is_some())
 }

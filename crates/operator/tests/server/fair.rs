@@ -137,7 +137,7 @@ pub async fn too_many_clusters_are_refused_until_there_is_room(landscape: Landsc
     let refused = until("the second is refused", async || {
         let cluster = play.clusters().get("two").await.map_err(|error| error.to_string())?;
         let status = cluster.status.unwrap_or_default();
-        if status.phase == Some(ClusterPhase::Failed) { Ok(status) } else { Err(format!("{status:?}")) }
+        if status.phase == Some(ClusterPhase::Invalid) { Ok(status) } else { Err(format!("{status:?}")) }
     })
     .await?;
     assert!(refused.conditions.iter().any(|condition| condition.reason == "QuotaExceeded"), "{refused:?}");

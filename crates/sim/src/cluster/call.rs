@@ -95,6 +95,8 @@ pub(crate) fn state_of(operation: &str, fleet: &Fleet, call: &Call) -> &'static 
             Some("Ready") => "Ready",
             Some("Updating") => "Updating",
             Some("Unhealthy") => "Unhealthy",
+            Some("Invalid") => "Invalid",
+            Some("Blocked") => "Blocked",
             Some("Failed") => "Failed",
             Some("Deleting") => "Deleting",
             _ => "none",

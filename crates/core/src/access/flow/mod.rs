@@ -15,9 +15,12 @@ pub use living::{Token, due, issued};
 pub use quota::{is_refused, refuse};
 
 use super::{Access, grant::Grant};
-use crate::tenancy::NamespaceRole;
+use crate::{
+    condition::{self, Progress},
+    tenancy::NamespaceRole,
+};
 use allotment_api::{
-    kyma::{Cluster, KubeconfigRequest, KubeconfigRequestStatus},
+    kyma::{Cluster, KubeconfigPhase, KubeconfigRequest, KubeconfigRequestStatus},
     names::finalizer,
 };
 use jiff::Timestamp;
@@ -135,10 +138,26 @@ pub struct Decision {
 
 /// Decides.
 pub fn decide(view: &View<'_>) -> Decision {
-    match view.request.metadata.deletion_timestamp {
+    let mut decision = match view.request.metadata.deletion_timestamp {
         None => living::decide(view),
         Some(_) => ending::decide(view),
-    }
+    };
+    report_progress(view, &mut decision.status);
+    decision
+}
+
+/// Says how a request stands, for tools that know nothing of requests.
+fn report_progress(view: &View<'_>, status: &mut KubeconfigRequestStatus) {
+    let Some(phase) = status.phase else { return };
+    let progress = match phase {
+        KubeconfigPhase::Pending => Progress::Reconciling,
+        KubeconfigPhase::Issued => Progress::Rests,
+        KubeconfigPhase::Revoked | KubeconfigPhase::Denied => Progress::Stalled,
+    };
+    let ready = condition::find(&status.conditions, condition::READY);
+    let message = ready.map(|ready| ready.message.clone()).unwrap_or_default();
+    let (said, generation) = ((phase.as_str(), message.as_str()), view.request.metadata.generation);
+    condition::set_progress(&mut status.conditions, progress, said, generation, view.now);
 }
 
 /// Where the Cluster of a request may be, in this order.

@@ -19,6 +19,7 @@ pub fn refuse(view: &View<'_>, decision: &mut Decision, exceeded: &Exceeded) {
     draft.observe();
     let message = exceeded.denial(Counted::KubeconfigRequests).message;
     draft.not_yet(KubeconfigPhase::Denied, QUOTA_EXCEEDED, message);
+    super::report_progress(view, &mut draft.status);
     *decision = rest(draft);
 }
 

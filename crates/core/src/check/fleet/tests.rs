@@ -119,7 +119,8 @@ fn at_rest_what_a_status_says_is_so() {
 }
 
 fn fails(fleet: &mut Fleet, reason: &str) {
-    wish(fleet).phase = Some(ClusterPhase::Failed);
+    let phase = if reason == "Invalid" { ClusterPhase::Invalid } else { ClusterPhase::Failed };
+    wish(fleet).phase = Some(phase);
     wish(fleet).reason = reason.to_owned();
 }
 

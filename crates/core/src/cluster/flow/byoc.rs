@@ -38,7 +38,7 @@ pub(super) fn decide(view: &View<'_>) -> Decision {
     }
     let was_ready = draft.status.phase == Some(ClusterPhase::Ready);
     if let (Err(denial), false) = (tenant::judge(view), was_ready) {
-        draft.not_yet(ClusterPhase::Failed, denial.reason, denial.message);
+        draft.not_yet(ClusterPhase::Invalid, denial.reason, denial.message);
         return rest(draft);
     }
     let standing = match view.standing {

@@ -55,7 +55,8 @@ impl Draft {
     }
 
     pub fn problems(&mut self, problems: &Problems) {
-        self.status.phase = Some(ClusterPhase::Failed);
+        let phase = if problems.is_platforms() { ClusterPhase::Blocked } else { ClusterPhase::Invalid };
+        self.status.phase = Some(phase);
         problems.verdicts().into_iter().for_each(|verdict| self.put(verdict));
     }
 
@@ -92,7 +93,9 @@ impl Draft {
             self.status.retries = None;
             self.drop_condition(ClusterCondition::AdministratorsApplied);
         }
-        let was_healthy = self.holds(ClusterCondition::ClusterProvisioned) && !is_new;
+        // While Gardener changes it, it is not provisioned, and is as healthy as it was.
+        let was_healthy =
+            self.holds(ClusterCondition::ShootHealthy) && was_ready(self.status.phase) && !is_new;
         if is_settled {
             self.status.shoot_name.clone_from(&shoot.metadata.name);
             self.status.shoot_uid.clone_from(&shoot.metadata.uid);
@@ -246,5 +249,8 @@ pub(super) fn note_pause(view: &View<'_>, status: &mut ClusterStatus) {
 }
 
 fn was_ready(phase: Option<ClusterPhase>) -> bool {
-    matches!(phase, Some(ClusterPhase::Ready | ClusterPhase::Updating | ClusterPhase::Unhealthy))
+    matches!(
+        phase,
+        Some(ClusterPhase::Ready | ClusterPhase::Updating | ClusterPhase::Unhealthy | ClusterPhase::Invalid)
+    )
 }

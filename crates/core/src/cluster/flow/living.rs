@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     cluster::{
-        Authentication, Input, Problems, Rendered,
+        Authentication, Input, Note, Problems, Rendered,
         applied::{is_applied, stamp},
         render, shoot_name,
     },
@@ -68,7 +68,7 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
             "clusters.providers.{}.cloudProfile: the garden has no CloudProfile {}",
             infrastructure.provider, offered.cloud_profile
         );
-        draft.not_yet(ClusterPhase::Failed, "NoCloudProfile", message);
+        draft.not_yet(ClusterPhase::Blocked, "NoCloudProfile", message);
         return rest(draft);
     }
     // A provider that is not offered is a problem before anybody looks into the profile.
@@ -94,7 +94,7 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
     }
     let Some(request) = view.request else {
         if let Err(denial) = tenant::judge(view) {
-            draft.not_yet(ClusterPhase::Failed, denial.reason, denial.message);
+            draft.not_yet(ClusterPhase::Invalid, denial.reason, denial.message);
             return rest(draft);
         }
         draft.not_yet(ClusterPhase::Pending, "Pending", "an account is asked for");
@@ -104,7 +104,7 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
         let name = request.metadata.name.as_deref().unwrap_or_default();
         let message = format!("SubscriptionRequest {name} belongs to somebody else; delete or rename it");
         draft.say(ClusterCondition::SubscriptionReady, false, "NameTaken", &message);
-        draft.not_yet(ClusterPhase::Failed, "NameTaken", message);
+        draft.not_yet(ClusterPhase::Invalid, "NameTaken", message);
         return rest(draft);
     }
     let ready = ask::verdict(request);
@@ -129,7 +129,7 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
         (None, _) | (_, None) => {
             let (phase, reason) = match request.status.as_ref().and_then(|status| status.phase) {
                 _ if is_deleted => (ClusterPhase::Failed, "NoAccount"),
-                Some(SubscriptionPhase::Denied) => (ClusterPhase::Failed, "NoAccount"),
+                Some(SubscriptionPhase::Denied) => (ClusterPhase::Invalid, "NoAccount"),
                 Some(SubscriptionPhase::Waiting) => (ClusterPhase::Waiting, "WaitingForAccount"),
                 _ => (ClusterPhase::Pending, "Pending"),
             };
@@ -163,7 +163,7 @@ fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, mut rendered: Rend
     tenant::remember(view, &mut rendered.shoot);
     draft.oidc(view, &rendered.notes, false, withheld);
     if let Err(denial) = tenant::judge_request(view) {
-        draft.not_yet(ClusterPhase::Failed, denial.reason, denial.message);
+        draft.not_yet(ClusterPhase::Invalid, denial.reason, denial.message);
         return rest(draft);
     }
     if let Some(refusal) = view.refusal {
@@ -199,6 +199,13 @@ fn made(
     }
     let mut rendered = match rendered {
         Ok(rendered) => rendered,
+        // What runs stays as it is, and as healthy as it is: the configuration is at fault.
+        Err(problems) if problems.is_platforms() => {
+            draft.stage(shoot);
+            let words = format!("; not brought up to date: {problems}");
+            draft.append(ClusterCondition::ClusterProvisioned, &words);
+            return rest(draft);
+        }
         Err(problems) => {
             draft.problems(&problems);
             draft.append(ClusterCondition::ClusterProvisioned, "; the Shoot stays as it is");
@@ -220,6 +227,7 @@ fn made(
         let message = "what is asked for is brought to the Shoot when its turn comes";
         draft.not_yet(ClusterPhase::Updating, "Pending", message);
     }
+    tell_undone(view, &mut draft, &notes);
     draft.oidc(view, &notes, is_applied && reading::stage(shoot) == Stage::Done, withheld);
     if let (false, Some(refusal)) = (is_applied, view.refusal) {
         draft.not_yet(ClusterPhase::Failed, "Refused", format!("the garden refuses the change: {refusal}"));
@@ -235,6 +243,25 @@ fn made(
         return rest(draft).step(Step::Update(Box::new(apply)));
     }
     up_to_date(view, draft, shoot, authentication)
+}
+
+/// Says what is asked for and not done, though nothing stands in the way of the rest.
+fn tell_undone(view: &View<'_>, draft: &mut Draft, notes: &[Note]) {
+    let about = ClusterCondition::ClusterProvisioned;
+    let mut undone: Vec<String> =
+        notes.iter().filter(|note| note.about == about).map(ToString::to_string).collect();
+    let asked = view.cluster.spec.infrastructure.as_ref().map(|it| &it.subscription_selector);
+    if let (Some(asked), Some(request)) = (asked, view.request)
+        && *asked != request.spec.subscription_selector
+    {
+        undone.push(format!(
+            "spec.infrastructure.subscriptionSelector: the account was asked for with {}, and a cluster is never moved to another one",
+            request.spec.subscription_selector
+        ));
+    }
+    if !undone.is_empty() {
+        draft.append(about, &format!("; not done: {}", undone.join("; ")));
+    }
 }
 
 /// Whether the generation that the status names was brought to the Shoot. Where something stood in the way (the account, the

@@ -14,6 +14,7 @@
 //! | `tenant` | whether its namespace has the tenant that it names |
 //! | `reading`, `retry` | what a Shoot tells |
 //! | `draft`, `news`, `outlook` | what the status says, what of it is worth an Event, and what has to happen next |
+//! | `standing` | the same for tools that know nothing of Clusters |
 
 mod ask;
 mod byoc;
@@ -28,6 +29,7 @@ mod ownership;
 mod quota;
 pub(crate) mod reading;
 pub(crate) mod retry;
+mod standing;
 mod tenant;
 #[cfg(test)]
 mod tests;
@@ -199,6 +201,7 @@ pub fn decide(view: &View<'_>) -> Decision {
     }
     locked::report(view, &mut decision);
     tenant::report(view, &mut decision.status);
+    standing::report(view, &mut decision.status);
     decision
 }
 

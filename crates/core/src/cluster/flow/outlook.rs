@@ -46,7 +46,10 @@ impl Decision {
             (Step::Rest, _) if self.waits_for_turn => Awaited::Turn,
             (Step::Rest, Some(ClusterPhase::Ready)) => Awaited::Nothing,
             (Step::Rest, Some(ClusterPhase::Pending | ClusterPhase::Waiting)) => Awaited::Account,
-            (Step::Rest, Some(ClusterPhase::Failed | ClusterPhase::Unhealthy)) => Awaited::Person,
+            (Step::Rest, Some(ClusterPhase::Blocked)) => Awaited::Platform,
+            (Step::Rest, Some(ClusterPhase::Failed | ClusterPhase::Invalid | ClusterPhase::Unhealthy)) => {
+                Awaited::Person
+            }
             (Step::Rest, _) if self.is_refused() => Awaited::Person,
             (Step::Rest, _) => Awaited::Gardener,
             // The operator looks again and again, and nothing comes of it by itself.

@@ -1,6 +1,6 @@
 //! A new Cluster for which a cap leaves no room.
 
-use super::{Decision, Step, View, draft::Draft};
+use super::{Decision, Step, View, draft::Draft, standing};
 use crate::quotas::{Counted, Exceeded, QUOTA_EXCEEDED};
 use allotment_api::kyma::{Cluster, ClusterCondition, ClusterPhase};
 
@@ -15,7 +15,8 @@ pub fn refuse(view: &View<'_>, decision: &mut Decision, exceeded: &Exceeded) {
     }
     let mut draft = Draft::new(view);
     let message = exceeded.denial(Counted::Clusters).message;
-    draft.not_yet(ClusterPhase::Failed, QUOTA_EXCEEDED, message);
+    draft.not_yet(ClusterPhase::Invalid, QUOTA_EXCEEDED, message);
+    standing::report(view, &mut draft.status);
     *decision = Decision { step: Step::Rest, status: draft.status, again: None, waits_for_turn: false };
 }
 

@@ -641,6 +641,70 @@ fn who_gets_cluster_admin_is_said_before_it_is_done() {
     assert!(matches!(&decision.step, Step::Administrate(users) if users.is_empty()), "{:?}", decision.step);
 }
 
+/// What kstatus makes of a status, by the rules of its library for conditions.
+fn kstatus(status: &ClusterStatus) -> &'static str {
+    let is = |type_: &str, holds: ConditionStatus| {
+        crate::condition::find(&status.conditions, type_).is_some_and(|said| said.status == holds)
+    };
+    match () {
+        () if is("Reconciling", ConditionStatus::True) => "InProgress",
+        () if is("Stalled", ConditionStatus::True) => "Failed",
+        () if is("Ready", ConditionStatus::True) => "Current",
+        () => "InProgress",
+    }
+}
+
+#[test]
+fn a_bad_edit_of_a_cluster_that_runs_is_stalled_and_the_cluster_stays_ready() {
+    let mut world = World::bound();
+    world.is_live = true;
+    assert_eq!(kstatus(&world.decide().status), "InProgress");
+    world.create();
+    assert_eq!(kstatus(&world.rest()), "InProgress");
+    world.finish();
+    let status = world.rest();
+    assert_eq!((status.phase, kstatus(&status)), (Some(ClusterPhase::Ready), "Current"));
+    world.cluster["spec"]["infrastructure"]["machineType"] = json!("m5.huge");
+    world.cluster["metadata"]["generation"] = json!(2);
+    let status = world.rest();
+    assert_eq!((status.phase, kstatus(&status)), (Some(ClusterPhase::Invalid), "Failed"));
+    assert_eq!(status.observed_generation, Some(2), "it was read");
+    let ready = crate::condition::find(&status.conditions, "Ready").unwrap();
+    assert_eq!((ready.status, ready.observed_generation), (ConditionStatus::True, Some(1)), "that runs");
+    let stalled = crate::condition::find(&status.conditions, "Stalled").unwrap();
+    assert_eq!((stalled.reason.as_str(), stalled.observed_generation), ("Invalid", Some(2)));
+    assert!(stalled.message.contains("spec.infrastructure.machineType"), "{}", stalled.message);
+    // A Shoot that falls ill meanwhile is not ready.
+    *world.shoot.as_mut().unwrap().pointer_mut("/status/conditions/0/status").unwrap() = json!("False");
+    let status = world.rest();
+    assert!(!crate::condition::holds(&status.conditions, "Ready", Some(1)));
+}
+
+#[test]
+fn an_update_ends_ready_and_not_ill_for_a_moment() {
+    let mut world = World::ready();
+    let progressing = |world: &mut World, state: &str| {
+        let shoot = world.shoot.as_mut().unwrap();
+        *shoot.pointer_mut("/status/lastOperation/state").unwrap() = json!(state);
+        *shoot.pointer_mut("/status/conditions/0/status").unwrap() = json!("Progressing");
+    };
+    progressing(&mut world, "Processing");
+    let status = world.rest();
+    assert_eq!(status.phase, Some(ClusterPhase::Updating));
+    world.cluster["status"] = json!(status);
+    progressing(&mut world, "Succeeded");
+    assert_eq!(world.rest().phase, Some(ClusterPhase::Ready));
+}
+
+#[test]
+fn what_is_asked_for_and_not_done_is_told() {
+    let mut world = World::ready();
+    world.cluster["spec"]["infrastructure"]["subscriptionSelector"] = json!("another");
+    let status = world.rest();
+    let said = crate::condition::find(&status.conditions, "ClusterProvisioned").unwrap();
+    assert!(said.message.contains("not done: spec.infrastructure.subscriptionSelector"), "{}", said.message);
+}
+
 #[test]
 fn a_shoot_with_a_template_that_is_refused_now_stays_as_it_is() {
     let mut world = World::bound();
@@ -656,7 +720,7 @@ fn a_shoot_with_a_template_that_is_refused_now_stays_as_it_is() {
     world.cluster["metadata"]["generation"] = json!(2);
     let status = world.rest();
     let said = crate::condition::find(&status.conditions, "ClusterProvisioned").unwrap();
-    assert_eq!((status.phase, said.reason.as_str()), (Some(ClusterPhase::Failed), "Invalid"));
+    assert_eq!((status.phase, said.reason.as_str()), (Some(ClusterPhase::Invalid), "Invalid"));
     for words in ["spec.shootTemplate.spec.seedSelector: only the platform", "the Shoot stays as it is"] {
         assert!(said.message.contains(words), "{}", said.message);
     }
