@@ -93,9 +93,7 @@ impl Draft {
             self.status.retries = None;
             self.drop_condition(ClusterCondition::AdministratorsApplied);
         }
-        // While Gardener changes it, it is not provisioned, and is as healthy as it was.
-        let was_healthy =
-            self.holds(ClusterCondition::ShootHealthy) && was_ready(self.status.phase) && !is_new;
+        let was_healthy = self.holds(ClusterCondition::ClusterProvisioned) && !is_new;
         if is_settled {
             self.status.shoot_name.clone_from(&shoot.metadata.name);
             self.status.shoot_uid.clone_from(&shoot.metadata.uid);
@@ -134,10 +132,13 @@ impl Draft {
                 let health =
                     condition::find(&self.status.conditions, ClusterCondition::ShootHealthy.as_str());
                 let message = health.map(|health| health.message.clone()).unwrap_or_default();
-                // One that was never healthy is not ill: it is not there yet.
-                let (phase, reason) = match is_first {
-                    true => (ClusterPhase::Creating, "Creating"),
-                    false => (ClusterPhase::Unhealthy, "Unhealthy"),
+                // One that was never healthy is not ill, and neither is one that was just changed: it is not there yet.
+                let (phase, reason) = match self.status.phase {
+                    _ if is_first => (ClusterPhase::Creating, "Creating"),
+                    Some(ClusterPhase::Updating) if reading::is_progressing(shoot.status.as_ref()) => {
+                        (ClusterPhase::Updating, "Updating")
+                    }
+                    _ => (ClusterPhase::Unhealthy, "Unhealthy"),
                 };
                 self.not_yet(phase, reason, message);
             }

@@ -103,6 +103,12 @@ pub(crate) fn health(status: Option<&ShootStatus>, was_healthy: bool) -> Verdict
     verdict(ConditionStatus::False, "Unhealthy", broken.join("; "))
 }
 
+/// Whether Gardener has not decided yet about any of its conditions that does not hold.
+pub(crate) fn is_progressing(status: Option<&ShootStatus>) -> bool {
+    let conditions = status.map(|status| status.conditions.as_slice()).unwrap_or_default();
+    conditions.iter().all(|condition| matches!(condition.status.as_str(), "True" | "Progressing"))
+}
+
 /// The word that Gardener uses, which is the name of the variant.
 fn word(value: impl serde::Serialize) -> String {
     match serde_json::to_value(value) {

@@ -693,6 +693,10 @@ fn an_update_ends_ready_and_not_ill_for_a_moment() {
     assert_eq!(status.phase, Some(ClusterPhase::Updating));
     world.cluster["status"] = json!(status);
     progressing(&mut world, "Succeeded");
+    let status = world.rest();
+    assert_eq!(status.phase, Some(ClusterPhase::Updating), "Gardener has not seen all of it work yet");
+    assert_eq!(kstatus(&status), "InProgress");
+    world.finish();
     assert_eq!(world.rest().phase, Some(ClusterPhase::Ready));
 }
 
