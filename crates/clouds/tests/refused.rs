@@ -83,6 +83,8 @@ async fn a_server_that_does_not_answer_or_redirects_costs_a_deadline_and_no_cred
     let elsewhere = answer("302 Found", "location: http://127.0.0.1:1/\r\n", "");
     let (url, requests) = server(vec![elsewhere]).await;
     let refusal = client(url, Http::new(None).unwrap()).whoami().await.unwrap_err();
-    assert!(matches!(refusal, Refusal::Other { code, .. } if code == "HTTP302"));
+    let told = refusal.to_string();
+    assert!(matches!(refusal, Refusal::Other { code, .. } if code == "Redirected"));
+    assert!(told.contains("answers 302 and sends us to 127.0.0.1"), "{told}");
     assert_eq!(requests.lock().unwrap().len(), 1);
 }

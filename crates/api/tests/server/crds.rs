@@ -65,7 +65,10 @@ pub(crate) async fn show_their_columns(landscape: Landscape) -> Outcome {
     let columns: Vec<&str> = said.out.lines().next().unwrap_or_default().split_whitespace().collect();
     assert_eq!(
         columns,
-        ["NAME", "PROVIDER", "REGION", "PLAN", "PHASE", "PROGRESS", "VERSION", "AGE", "BINDING", "SHOOT"],
+        [
+            "NAME", "PROVIDER", "REGION", "PLAN", "PHASE", "REASON", "PROGRESS", "VERSION", "AGE", "BINDING",
+            "SHOOT"
+        ],
         "{}",
         said.err
     );

@@ -156,14 +156,18 @@ pub(super) fn check_defaults(provider: Provider, defaults: &ProviderDefaults, fi
 }
 
 fn check(said: &[Said; 3], provider: Provider, findings: &mut Findings) {
-    for (n, Said { name, field, range }) in said.iter().enumerate() {
+    for (n, this @ Said { name, field, range }) in said.iter().enumerate() {
         if *name == "nodes" && !NODE_PREFIXES.contains(&range.prefix_len()) {
             let what = format!("{range} is too large or too small for nodes");
             findings.problem(Problem::new(field, what).allowed(["/16 to /24"]));
         }
         for other in said[..n].iter().filter(|other| overlap(*range, other.range)) {
-            let what = format!("{range} overlaps {} of the {}", other.range, other.name);
-            findings.problem(Problem::new(field, what));
+            // Whoever chose a range can choose another one; the defaults are the platform's.
+            let is_of_cluster = |said: &Said| said.field.starts_with("spec.");
+            let is_others = is_of_cluster(other) && !is_of_cluster(this);
+            let (said, met) = if is_others { (other, this) } else { (this, other) };
+            let what = format!("{} overlaps {} of the {}", said.range, met.range, met.name);
+            findings.problem(Problem::new(&said.field, what));
         }
         // The cloud's own addresses: gardener-apiserver lets it pass, and the cluster would never come up.
         let reserved = Ipv4Net::new_assert(Ipv4Addr::new(100, 64, 0, 0), 10);

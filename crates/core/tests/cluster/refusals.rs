@@ -61,11 +61,11 @@ fn the_field_and_the_allowed_values_are_told() {
         ),
         (
             networking(json!({ "nodes": "10.96.0.0/16" })),
-            "clusters.providers.aws.pods: 10.96.0.0/13 overlaps 10.96.0.0/16 of the nodes".to_owned(),
+            "spec.infrastructure.networking.nodes: 10.96.0.0/16 overlaps 10.96.0.0/13 of the pods".to_owned(),
         ),
         (
             networking(json!({ "pods": "10.104.0.0/14" })),
-            "clusters.providers.aws.services: 10.104.0.0/13 overlaps 10.104.0.0/14 of the pods".to_owned(),
+            "spec.infrastructure.networking.pods: 10.104.0.0/14 overlaps 10.104.0.0/13 of the services".to_owned(),
         ),
         (
             networking(json!({ "services": "10.250.128.0/20" })),

@@ -351,7 +351,7 @@ pub async fn what_cannot_be_made_is_told_and_takes_nothing(landscape: Landscape)
     })
     .await?;
     let message = play.because("ranges", "Invalid").await?;
-    assert!(message.contains("overlaps 10.96.0.0/16"), "{message}");
+    assert!(message.contains("networking.nodes: 10.96.0.0/16 overlaps 10.96.0.0/13"), "{message}");
     assert!(
         play.stage.requests().list(&ListParams::default()).await?.items.is_empty(),
         "no account is asked for"

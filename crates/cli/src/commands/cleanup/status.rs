@@ -83,7 +83,9 @@ impl Unrecorded {
         let lines = survey.accounts();
         let unrecorded = |state: &str| {
             let lines = lines.iter().filter(|line| line.state == state && !recorded.contains(&line.account));
-            lines.map(|line| line.account.clone()).collect()
+            let mut accounts: Vec<AccountName> = lines.map(|line| line.account.clone()).collect();
+            accounts.sort();
+            accounts
         };
         // Where every use is known, free ones are recorded within a minute.
         let is_known = ledger.knows_since().await?.is_none();
