@@ -2,6 +2,7 @@
 
 use allotment_api::crds;
 use allotment_testing::{Kubectl, Landscape, Outcome};
+use serde_json::json;
 use std::time::Duration;
 
 fn kubectl(landscape: &Landscape) -> Kubectl {
@@ -72,7 +73,25 @@ pub(crate) async fn show_their_columns(landscape: Landscape) -> Outcome {
         "{}",
         said.err
     );
+    // Embedded and real servers find a condition by its type.
+    let reason = json!({ "status": { "conditions": [{
+        "type": "ClusterProvisioned", "status": "False", "reason": "ToBeSeen", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }] } });
+    let patch = [
+        "patch",
+        "kcl",
+        "example-cluster",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        &reason.to_string(),
+    ];
+    let said = kubectl.run(&patch, "")?;
+    assert!(said.ok, "{}", said.err);
+    let said = kubectl.run(&["get", "kcl", "-o", "wide"], "")?;
     let row = said.out.lines().nth(1).unwrap_or_default();
+    assert!(row.contains("ToBeSeen"), "{row}");
     assert!(row.contains("aws") && row.contains("eu-central-1") && row.contains("trial"), "{row}");
     let said = kubectl.run(&["get", "allotment", "-o", "name"], "")?;
     assert_eq!(said.out.trim(), "cluster.operator.kyma-project.io/example-cluster", "{}", said.err);

@@ -68,7 +68,10 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
             "clusters.providers.{}.cloudProfile: the garden has no CloudProfile {}",
             infrastructure.provider, offered.cloud_profile
         );
-        draft.not_yet(ClusterPhase::Blocked, "NoCloudProfile", message);
+        match shoot {
+            Some(shoot) => leave_as_it_is(&mut draft, shoot, &message),
+            None => draft.not_yet(ClusterPhase::Blocked, "NoCloudProfile", message),
+        }
         return rest(draft);
     }
     // A provider that is not offered is a problem before anybody looks into the profile.
@@ -89,6 +92,9 @@ fn with_name(view: &View<'_>, mut draft: Draft, shoot: Option<&Shoot>) -> Decisi
     });
     // Nothing is asked for, and no account taken, for what could not be made.
     if let (Err(problems), None) = (&rendered, shoot) {
+        if was_made(view, &draft) {
+            return missing(view, draft);
+        }
         draft.problems(problems);
         return rest(draft);
     }
@@ -144,19 +150,8 @@ fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, mut rendered: Rend
     if !view.is_live {
         return rest(draft).step(Step::LookLive);
     }
-    let was_made = draft.status.shoot_uid.is_some();
-    if was_made && !is_marked(view.cluster, annotation::RECREATE_SHOOT) {
-        let name = draft.status.shoot_name.clone().unwrap_or_default();
-        let message = format!(
-            "Shoot {name} is gone, and was not deleted by us; its content is lost. Set the annotation {}=true to make a new \
-             and empty one",
-            annotation::RECREATE_SHOOT
-        );
-        draft.status.api_server = None;
-        draft.status.progress = None;
-        draft.say(ClusterCondition::ShootHealthy, false, "ShootMissing", &message);
-        draft.not_yet(ClusterPhase::Failed, "ShootMissing", message);
-        return rest(draft).after(AFTER_STRANGER);
+    if was_made(view, &draft) {
+        return missing(view, draft);
     }
     draft.status.shoot_name = rendered.shoot["metadata"]["name"].as_str().map(str::to_owned);
     let withheld = issuers::withhold(view, &mut rendered, None);
@@ -173,6 +168,29 @@ fn not_made(view: &View<'_>, mut draft: Draft, binding: &str, mut rendered: Rend
     draft.not_yet(ClusterPhase::Creating, "Creating", "the Shoot is being created");
     let apply = apply(rendered, None, binding, false);
     rest(draft).step(Step::Create(Box::new(apply)))
+}
+
+/// Whether there was a Shoot, and nobody asked for another one.
+fn was_made(view: &View<'_>, draft: &Draft) -> bool {
+    draft.status.shoot_uid.is_some() && !is_marked(view.cluster, annotation::RECREATE_SHOOT)
+}
+
+/// The Shoot was there, and is gone: told whatever else is wrong with the Cluster.
+fn missing(view: &View<'_>, mut draft: Draft) -> Decision {
+    if !view.is_live {
+        return rest(draft).step(Step::LookLive);
+    }
+    let name = draft.status.shoot_name.clone().unwrap_or_default();
+    let message = format!(
+        "Shoot {name} is gone, and was not deleted by us; its content is lost. Set the annotation {}=true to make a new \
+         and empty one",
+        annotation::RECREATE_SHOOT
+    );
+    draft.status.api_server = None;
+    draft.status.progress = None;
+    draft.say(ClusterCondition::ShootHealthy, false, "ShootMissing", &message);
+    draft.not_yet(ClusterPhase::Failed, "ShootMissing", message);
+    rest(draft).after(AFTER_STRANGER)
 }
 
 fn made(
@@ -199,14 +217,19 @@ fn made(
     }
     let mut rendered = match rendered {
         Ok(rendered) => rendered,
-        // What runs stays as it is, and as healthy as it is: the configuration is at fault.
         Err(problems) if problems.is_platforms() => {
-            draft.stage(shoot);
-            let words = format!("; not brought up to date: {problems}");
-            draft.append(ClusterCondition::ClusterProvisioned, &words);
+            leave_as_it_is(&mut draft, shoot, &problems.to_string());
             return rest(draft);
         }
         Err(problems) => {
+            draft.stage(shoot);
+            // That Gardener failed matters more, and is mended elsewhere.
+            if matches!(draft.status.phase, Some(ClusterPhase::Failed | ClusterPhase::Unhealthy)) {
+                let words =
+                    format!("; the Shoot stays as it is, because what is asked for is invalid: {problems}");
+                draft.append(ClusterCondition::ClusterProvisioned, &words);
+                return rest(draft);
+            }
             draft.problems(&problems);
             draft.append(ClusterCondition::ClusterProvisioned, "; the Shoot stays as it is");
             return rest(draft);
@@ -243,6 +266,12 @@ fn made(
         return rest(draft).step(Step::Update(Box::new(apply)));
     }
     up_to_date(view, draft, shoot, authentication)
+}
+
+/// What runs stays as it is, and as healthy as it is, where only the platform can bring it up to date.
+fn leave_as_it_is(draft: &mut Draft, shoot: &Shoot, because: &str) {
+    draft.stage(shoot);
+    draft.append(ClusterCondition::ClusterProvisioned, &format!("; not brought up to date: {because}"));
 }
 
 /// Says what is asked for and not done, though nothing stands in the way of the rest.

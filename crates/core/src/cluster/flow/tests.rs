@@ -674,10 +674,30 @@ fn a_bad_edit_of_a_cluster_that_runs_is_stalled_and_the_cluster_stays_ready() {
     let stalled = crate::condition::find(&status.conditions, "Stalled").unwrap();
     assert_eq!((stalled.reason.as_str(), stalled.observed_generation), ("Invalid", Some(2)));
     assert!(stalled.message.contains("spec.infrastructure.machineType"), "{}", stalled.message);
-    // A Shoot that falls ill meanwhile is not ready.
+    // A Shoot that falls ill meanwhile is not ready, and is again when it is well.
+    let well = world.shoot.clone();
     *world.shoot.as_mut().unwrap().pointer_mut("/status/conditions/0/status").unwrap() = json!("False");
     let status = world.rest();
-    assert!(!crate::condition::holds(&status.conditions, "Ready", Some(1)));
+    assert_eq!(status.phase, Some(ClusterPhase::Unhealthy), "that matters more");
+    assert!(provisioned(&status).0 == ConditionStatus::False && kstatus(&status) == "InProgress");
+    world.shoot = well;
+    let status = world.rest();
+    assert_eq!((status.phase, kstatus(&status)), (Some(ClusterPhase::Invalid), "Failed"));
+    assert!(
+        crate::condition::find(&status.conditions, "Ready")
+            .is_some_and(|it| it.status == ConditionStatus::True)
+    );
+    // One that is gone is told, though what is asked for is invalid.
+    world.shoot = None;
+    world.is_live = false;
+    assert_eq!(world.decide().step, Step::LookLive);
+    world.is_live = true;
+    let status = world.rest();
+    assert_eq!((status.phase, provisioned(&status).1), (Some(ClusterPhase::Failed), "ShootMissing"));
+    assert!(
+        !crate::condition::find(&status.conditions, "Ready")
+            .is_some_and(|it| it.status == ConditionStatus::True)
+    );
 }
 
 #[test]
