@@ -40,12 +40,10 @@ pub(super) async fn run(
             Err(code) => worst = Some(worst.map_or(code, |worst| graver(worst, code))),
         }
     }
-    match format {
-        Some(format) if is_one => {
-            values.first().map_or(Ok(()), |value| output::print_value(value, format))?
-        }
-        Some(format) => output::print_value(&values, format)?,
-        None => (),
+    match (format, values.first()) {
+        (Some(format), Some(value)) if is_one => output::print_value(value, format)?,
+        (Some(format), _) if !is_one => output::print_value(&values, format)?,
+        _ => (),
     }
     Ok(worst.unwrap_or(ExitCode::SUCCESS))
 }

@@ -222,9 +222,14 @@ fn made(
             return rest(draft);
         }
         Err(problems) => {
-            draft.stage(shoot);
-            // That Gardener failed matters more, and is mended elsewhere.
-            if matches!(draft.status.phase, Some(ClusterPhase::Failed | ClusterPhase::Unhealthy)) {
+            // That Gardener failed matters more, and is mended elsewhere. A condition that is set twice would change at every look.
+            let is_ill = match reading::stage(shoot) {
+                Stage::GivenUp => true,
+                Stage::Done => !draft.holds(ClusterCondition::ShootHealthy),
+                Stage::Working => false,
+            };
+            if is_ill {
+                draft.stage(shoot);
                 let words =
                     format!("; the Shoot stays as it is, because what is asked for is invalid: {problems}");
                 draft.append(ClusterCondition::ClusterProvisioned, &words);
